@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Iterable, Iterator
 
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..arrays import is_device_array
 from ..conditions import Condition, parts_of
 from ..errors import InvalidInputError
 from ..host.process import check_process
@@ -84,8 +82,11 @@ def choose_session(session: Session | None, *arrays: object) -> Session:
                 argument="session",
             )
         return session
-    array = next(_device_arrays(arrays), None)
-    if array is None:
+    for each in arrays:
+        array = _first_array(each) if isinstance(each, Condition) else each
+        if isinstance(array, cla.Array):
+            break
+    else:
         return default_session()
     queue = array.queue or cl.CommandQueue(array.context)
     with _choosing:
@@ -96,13 +97,9 @@ def choose_session(session: Session | None, *arrays: object) -> Session:
         return next(same, None) or _session_of_queue(queue)
 
 
-def _device_arrays(values: Iterable[object]) -> Iterator[cla.Array]:
-    """The arrays on a device among some values, and among those of conditions."""
-    for value in values:
-        if isinstance(value, Condition):
-            yield from _device_arrays(parts_of(value)[1].values())
-        elif is_device_array(value):
-            yield value
+def _first_array(condition: Condition) -> cla.Array | None:
+    """The first array on a device among the values of a condition."""
+    return next((value for value in parts_of(condition)[1].values() if isinstance(value, cla.Array)), None)
 
 
 def _is_default(session: Session) -> bool:
