@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..answers.linking.numbering import begin_core_trees, begin_trees, find_roots, number_roots
 from ..answers.linking.unions import TAKE_BORDER, unions_for
@@ -11,9 +11,13 @@ from ..conditions import Condition
 from ..errors import InvalidInputError
 from ..host.numbers import shown, whole_number
 from ..index import Index
+from ..points.argument_types import Flags, MethodName, MethodOptions, Numbers, Rows
 from ..points.sessions import choose_session
 from ..runtime.session import Session
 from .clusters import Clusters
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["dbscan", "friends_of_friends"]
 
@@ -22,18 +26,18 @@ _MOST = 2**31 - 1
 
 
 def dbscan(
-    points: Any,
+    points: Rows,
     eps: float,
     min_samples: int,
     *,
-    box: Any = None,
-    cell: Any = None,
-    periodic: Any = None,
+    box: Numbers | None = None,
+    cell: Numbers | None = None,
+    periodic: Flags | None = None,
     batch: Any = None,
-    method: str = "auto",
+    method: MethodName = "auto",
     where: Condition | None = None,
     session: Session | None = None,
-    **options: Any,
+    **options: Unpack[MethodOptions],
 ) -> Clusters:
     """Find clusters by density: core points within `eps` of each other, and the points within `eps` of these.
 
@@ -80,7 +84,7 @@ def dbscan(
     least = _at_least_one("min_samples", min_samples, "the number of points within eps that make a point core")
     session = choose_session(session, points, batch, where)
     with session.lock:
-        given = {"method": method, "box": box, "cell": cell, "periodic": periodic, "batch": batch}
+        given: dict[str, Any] = {"method": method, "box": box, "cell": cell, "periodic": periodic, "batch": batch}
         given |= {"session": session, **options}
         index = _index_within("eps", points, eps, given)
         if least == 1:
@@ -97,18 +101,18 @@ def dbscan(
 
 
 def friends_of_friends(
-    points: Any,
+    points: Rows,
     linking_length: float,
     *,
     min_members: int = 1,
-    box: Any = None,
-    cell: Any = None,
-    periodic: Any = None,
+    box: Numbers | None = None,
+    cell: Numbers | None = None,
+    periodic: Flags | None = None,
     batch: Any = None,
-    method: str = "auto",
+    method: MethodName = "auto",
     where: Condition | None = None,
     session: Session | None = None,
-    **options: Any,
+    **options: Unpack[MethodOptions],
 ) -> Clusters:
     """Find groups of points that are connected by steps of at most `linking_length`.
 
@@ -150,13 +154,13 @@ def friends_of_friends(
     least = _at_least_one("min_members", min_members, "the smallest number of points of a group")
     session = choose_session(session, points, batch, where)
     with session.lock:
-        given = {"method": method, "box": box, "cell": cell, "periodic": periodic, "batch": batch}
+        given: dict[str, Any] = {"method": method, "box": box, "cell": cell, "periodic": periodic, "batch": batch}
         given |= {"session": session, **options}
         index = _index_within("linking_length", points, linking_length, given)
         return _friends(index, where, least)
 
 
-def _index_within(name: str, points: Any, distance: float, given: dict[str, Any]) -> Index:
+def _index_within(name: str, points: Rows, distance: float, given: dict[str, Any]) -> Index:
     """An index for that distance; errors call it by its `name`."""
     try:
         return build_index(points, distance, **given)

@@ -10,13 +10,14 @@ import pyopencl.array as cla
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..host.numbers import real_array, real_number, shown, whole_number
+from ..points.argument_types import Rows
 from ..points.on_device import as_points, to_device
 from ..runtime.session import Session
 
 __all__ = ["finite", "positive", "take_cloud", "take_normals", "whole"]
 
 
-def take_cloud(session: Session, value: Any) -> tuple[DeviceArray[np.floating[Any]], int, int]:
+def take_cloud(session: Session, value: Rows) -> tuple[DeviceArray[np.floating[Any]], int, int]:
     """Points of two or three coordinates on the device, their number and their dimension; raises for others."""
     array = as_points(value, session=session)
     n, dim = array.shape

@@ -16,7 +16,7 @@ from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..host.numbers import real_array, shown
 from ..methods.named import check_keywords
-from ..points.argument_types import MethodName, MethodOptions
+from ..points.argument_types import MethodName, MethodOptions, Numbers, Rows
 from ..points.on_device import bounds as bounds_of
 from ..points.on_device import to_device
 from ..points.sessions import choose_session
@@ -47,12 +47,12 @@ class Field(NamedTuple):
 
 
 def distance_field(
-    points: Any,
-    normals: Any,
+    points: Rows,
+    normals: Rows,
     *,
     spacing: float,
     radius: float,
-    bounds: Any = None,
+    bounds: Numbers | None = None,
     method: MethodName = "auto",
     session: Session | None = None,
     **options: Unpack[MethodOptions],
@@ -118,7 +118,7 @@ def distance_field(
         return Field(values, low, width)
 
 
-def _corners(bounds: Any, dim: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _corners(bounds: Numbers, dim: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The lowest and the highest corner of a grid; raises where they are none."""
     given = real_array(bounds)
     corners = np.empty(0) if given is None else given

@@ -13,7 +13,7 @@ from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..host.numbers import real_array, shown
 from ..methods.named import check_keywords
-from ..points.argument_types import MethodName, MethodOptions
+from ..points.argument_types import MethodName, MethodOptions, Numbers, Rows
 from ..points.sessions import choose_session
 from ..runtime.session import Session
 from .arguments import take_cloud
@@ -41,10 +41,10 @@ class Normals(NamedTuple):
 
 
 def normals(
-    points: Any,
+    points: Rows,
     radius: float,
     *,
-    viewpoint: Any = None,
+    viewpoint: Numbers | None = None,
     method: MethodName = "auto",
     session: Session | None = None,
     **options: Unpack[MethodOptions],
@@ -102,7 +102,7 @@ def normals(
         return found
 
 
-def _position(viewpoint: Any, dim: int) -> tuple[bool, Any]:
+def _position(viewpoint: Numbers | None, dim: int) -> tuple[bool, Any]:
     """Whether there is a viewpoint, and its coordinates; raises where it is no position."""
     if viewpoint is None:
         return False, None

@@ -11,7 +11,7 @@ from ..device_array import DeviceArray
 from ..host.foreign_warnings import ignored_warnings
 from ..host.numbers import real_number
 from ..methods.named import check_keywords
-from ..points.argument_types import MethodName, MethodOptions
+from ..points.argument_types import MethodName, MethodOptions, Rows
 from ..points.on_device import to_device
 from ..points.sessions import choose_session
 from ..runtime.session import Session
@@ -46,8 +46,8 @@ _LEVEL = 0.05
 
 
 def orient(
-    points: Any,
-    normals: Any,
+    points: Rows,
+    normals: Rows,
     radius: float,
     *,
     method: MethodName = "auto",

@@ -13,7 +13,7 @@ from ..api import build_index
 from ..device_array import DeviceArray
 from ..functions import NeighborFunction
 from ..methods.named import check_keywords
-from ..points.argument_types import MethodName, MethodOptions
+from ..points.argument_types import MethodName, MethodOptions, Rows
 from ..points.on_device import as_points, to_device
 from ..points.sessions import choose_session
 from ..runtime.session import Session
@@ -39,7 +39,7 @@ _ROUNDINGS = 4
 
 
 def radius_outliers(
-    points: Any,
+    points: Rows,
     radius: float,
     min_neighbors: int,
     *,
@@ -87,7 +87,7 @@ def radius_outliers(
 
 
 def statistical_outliers(
-    points: Any,
+    points: Rows,
     k: int,
     ratio: float,
     *,

@@ -13,7 +13,7 @@ from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..host.numbers import shown, whole_number
 from ..methods.named import check_keywords
-from ..points.argument_types import MethodName, MethodOptions
+from ..points.argument_types import MethodName, MethodOptions, Rows
 from ..points.on_device import as_points, to_device
 from ..points.sessions import choose_session
 from ..runtime.session import Session
@@ -30,8 +30,8 @@ _LEAST_DISTANCE = 1e-3
 
 
 def wlop(
-    points: Any,
-    particles: Any,
+    points: Rows,
+    particles: int | Rows,
     radius: float,
     *,
     iterations: int = 100,

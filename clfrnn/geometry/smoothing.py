@@ -11,7 +11,7 @@ from ..api import build_index
 from ..device_array import DeviceArray
 from ..functions import NeighborFunction
 from ..methods.named import check_keywords
-from ..points.argument_types import MethodName, MethodOptions
+from ..points.argument_types import MethodName, MethodOptions, Rows
 from ..points.sessions import choose_session
 from ..runtime.session import Session
 from .arguments import take_cloud, whole
@@ -24,7 +24,7 @@ __all__ = ["smooth"]
 
 
 def smooth(
-    points: Any,
+    points: Rows,
     radius: float,
     *,
     iterations: int = 1,

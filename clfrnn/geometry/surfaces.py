@@ -15,7 +15,7 @@ from ..host.foreign_warnings import ignored_warnings
 from ..host.numbers import real_array
 from ..host.warning import warn
 from ..methods.named import check_keywords
-from ..points.argument_types import MethodName, MethodOptions
+from ..points.argument_types import MethodName, MethodOptions, Rows
 from ..runtime.session import Session
 from .arguments import finite, positive
 from .fields import Field, distance_field
@@ -152,8 +152,8 @@ def _warn_of_nothing(values: np.ndarray[Any, Any], level: float) -> None:
 
 
 def offset_surface(
-    points: Any,
-    normals: Any,
+    points: Rows,
+    normals: Rows,
     distance: float,
     *,
     spacing: float,

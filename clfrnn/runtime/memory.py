@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar, NoReturn
@@ -50,6 +51,12 @@ class ForPairs:
 
     def __str__(self) -> str:
         return f"the {self.name} of {self.pairs:,} pairs"
+
+
+@functools.lru_cache(maxsize=64)
+def _strides(row: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """The strides of contiguous rows of a shape; an axis without elements counts as one of one."""
+    return tuple(itemsize * math.prod(max(1, length) for length in row[axis:]) for axis in range(len(row) + 1))
 
 
 @dataclasses.dataclass
@@ -159,13 +166,18 @@ class Memory:
         dtype, size = np.dtype(dtype), math.prod(shape)
         held = size if rows is None else max(rows, shape[0]) * math.prod(shape[1:])
         buffer = self.scratch(held, dtype, purpose=purpose).base_data
-        strides = [dtype.itemsize] * len(shape)
-        for axis in range(len(shape) - 1, 0, -1):
-            strides[axis - 1] = strides[axis] * max(1, shape[axis])
         # The constructor of pyopencl that checks nothing: the checks take longer than a launch.
-        known = {"_fast": True, "_size": size, "_context": self._context, "_queue": self.queue}
         return DeviceArray(
-            None, shape, dtype, strides=tuple(strides), data=buffer, allocator=self.array_operations, **known
+            None,
+            shape,
+            dtype,
+            strides=_strides(shape[1:], dtype.itemsize) if shape else (),
+            data=buffer,
+            allocator=self.array_operations,
+            _fast=True,
+            _size=size,
+            _context=self._context,
+            _queue=self.queue,
         )
 
     def as_device_array(self, array: cla.Array) -> DeviceArray[Any]:

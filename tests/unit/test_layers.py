@@ -17,7 +17,15 @@ PACKAGE = Path(clfrnn.__file__).parent
 APPLICATIONS = {"models", "compilation", "cluster", "files", "geometry"}
 
 #: What applications import besides public names: what they share and users do not see yet, and plain helpers.
-SHARED = {"answers.grid_nodes", "answers.linking", "answers.nearest.distances", "clouds", "errors", "host"}
+SHARED = {
+    "answers.grid_nodes",
+    "answers.linking",
+    "answers.nearest.distances",
+    "points.argument_types",
+    "clouds",
+    "errors",
+    "host",
+}
 
 #: From top to bottom; a module may import modules of lower rows, and of its own room.
 LAYERS = [
