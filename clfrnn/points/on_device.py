@@ -132,7 +132,7 @@ def to_device(values: Any, *, name: str = "values", session: Session | None = No
     Examples
     --------
     >>> import clfrnn
-    >>> clfrnn.to_device([1, 2, 3]).sum()
+    >>> int(clfrnn.to_device([1, 2, 3]).sum())
     6
     """
     session = choose_session(session, values)
