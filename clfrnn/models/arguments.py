@@ -101,8 +101,8 @@ def rounded(value: object, dtype: np.dtype[Any]) -> float:
         return float(dtype.type(real_number(value)))
 
 
-def between(  # noqa: PLR0917 - the order in which an error names them
-    value: object, name: str, dtype: npt.DTypeLike, low: float, high: float, advice: str
+def between(
+    value: object, name: str, dtype: npt.DTypeLike, *, low: float = 0, high: float = math.inf, advice: str
 ) -> float:
     """Return a finite number from `low` to `high` rounded to `dtype`, or raise an error that names the argument."""
     # The ends are rounded as well, else an end itself could be out of range.

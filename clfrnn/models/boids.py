@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -257,7 +256,7 @@ max_speed, dt
             "cohesion": cohesion,
         }
         self.separation, self.alignment, self.cohesion = (
-            between(value, name, self.dtype, 0, math.inf, "pass the strength of the rule, 0 for none")
+            between(value, name, self.dtype, advice="pass the strength of the rule, 0 for none")
             for name, value in strengths.items()
         )
 
@@ -265,7 +264,7 @@ max_speed, dt
         top = self.radius if max_speed is None else max_speed
         self.max_speed = positive(top, "max_speed", self.dtype, "pass how fast boids fly at the most")
         low = 0.5 * self.max_speed if min_speed is None else min_speed
-        self.min_speed = between(low, "min_speed", self.dtype, 0, math.inf, "pass how fast boids fly at the least")
+        self.min_speed = between(low, "min_speed", self.dtype, advice="pass how fast boids fly at the least")
         if self.min_speed > self.max_speed:
             raise clfrnn.InvalidInputError(
                 f"expected at most max_speed, {self.max_speed:g}, got {self.min_speed:g}; pass less",

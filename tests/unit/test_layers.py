@@ -160,6 +160,14 @@ def test_applications_stand_on_the_public_interface(path):
         assert shared or (name and clfrnn._MODULE_OF.get(name) == module), f"{name} of {module} is not public"
 
 
+@pytest.mark.parametrize("path", [path for path in modules() if room(name_of(path)) in APPLICATIONS], ids=name_of)
+def test_applications_use_what_a_session_shows(path):
+    """Of an object that is called `session`, they take what users may take."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value).split(".")[-1] in ("session", "_session"):
+            assert node.attr in {"queue", "device", "lock", "profile", "trim"}, f"{path}:{node.lineno}"
+
+
 def test_no_imports_go_round():
     """Neither when modules are loaded, nor for type checkers, nor when functions are called."""
     below = {name_of(path): imports(path) - {name_of(path)} for path in modules()}

@@ -55,7 +55,13 @@ def material(radius: float, dtype: np.dtype[Any], given: Sequence[float | None])
         "restitution": (0, 1, "pass the part of the velocity that a wall leaves"),
     }
     dt = positive(value["dt"], "dt", dtype, "pass the time of a step, or leave it out")
-    found = Material(dt, *(between(value[name], name, dtype, *each) for name, each in ranges.items()))
+    found = Material(
+        dt,
+        *(
+            between(value[name], name, dtype, low=low, high=high, advice=advice)
+            for name, (low, high, advice) in ranges.items()
+        ),
+    )
     # The condition under which the semi-implicit Euler method is stable for two spheres that stay in contact.
     growth = dt * (2 * (found.damping + found.shear) + found.stiffness * dt)
     if growth >= 2:

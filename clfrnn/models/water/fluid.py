@@ -135,8 +135,8 @@ class Fluid(Model):
                 f"{self.tank.tolist()}; pass more particles, n, or a wider tank",
                 argument="tank",
             )
-        self.gravity = between(gravity, "gravity", self.dtype, 0, np.inf, "pass metres per square second, 0 for none")
-        self.viscosity = between(viscosity, "viscosity", self.dtype, 0, np.inf, "pass Monaghan's factor, 0 for none")
+        self.gravity = between(gravity, "gravity", self.dtype, advice="pass metres per square second, 0 for none")
+        self.viscosity = between(viscosity, "viscosity", self.dtype, advice="pass Monaghan's factor, 0 for none")
         self.rest_density = positive(rest_density, "rest_density", self.dtype, "pass kilograms per cubic metre")
         self.sound = self._sound(sound)
         self.mass = self.rest_density * float(np.prod(self.column)) / self.n
