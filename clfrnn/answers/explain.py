@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..config import VisitVariant
-from ..domain.systems import Systems
 from ..methods.traversal import Traversal
 from ..runtime.rendering import own_function
 from ..tuning import default_tuning
@@ -29,11 +28,8 @@ def explain(traversal: Traversal, method: str, sizes: dict[str, int], last_updat
         f"{method}: {problem.why}",
         f"points: {problem.n:,} in {problem.dim}D, {traversal.dtype}, radius {problem.radius:g}",
     ]
-    if isinstance(problem.box, Systems):
-        lines.append(problem.box.describe())
-    elif problem.box is not None:
-        axes = ", ".join(f"axis {k} of length {length:g}" for k, length in enumerate(problem.box.lengths) if length)
-        lines.append(f"periodic: {axes}")
+    if domain := problem.domain.describe():
+        lines.append(domain)
     session = traversal.session
     lines.append(f"device: {session.profile}")
     if long or session.tuning != default_tuning(session.profile):

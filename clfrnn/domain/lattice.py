@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidInputError
 from ..host.numbers import real_number, shown
-from .box import EPSILON, FARTHEST, SLACK, PeriodicBox
+from .box import EPSILON, FARTHEST, SLACK, Frame, PeriodicBox
 from .reduction import short_combinations
 
 __all__ = ["PeriodicCell", "cell_from_parameters", "periodic_cell"]
@@ -74,7 +74,7 @@ class PeriodicCell(PeriodicBox):
 
     @functools.cached_property
     def kind(self) -> str:
-        """See :class:`PeriodicBox`."""
+        """See :class:`~.box.Domain`."""
         unchanged = all(times == (k == j) for k, row in enumerate(self.combinations) for j, times in enumerate(row))
         return "cell" if unchanged else "reduced_cell"
 
@@ -83,6 +83,12 @@ class PeriodicCell(PeriodicBox):
         """The vectors along which images are counted, as rows; zeros on axes that are not periodic."""
         found: npt.NDArray[np.float64] = np.array(self.combinations, np.float64) @ np.array(self.vectors)
         return found
+
+    @property
+    def frame(self) -> Frame:
+        """See :class:`~.box.Frame`."""
+        vectors, combinations = np.array(self.vectors), np.array(self.combinations, np.float64)
+        return Frame(np.array(self.normals), vectors, self.steps, combinations, np.array(self.weights))
 
     def places(self, positions: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The heights of `positions`, (n, dim), in float64."""
@@ -129,7 +135,7 @@ class PeriodicCell(PeriodicBox):
 
     @property
     def most_visited(self) -> float:
-        """The largest number of images of the cell that a query visits besides those within its radius, by rounding."""
+        """See :class:`PeriodicBox`."""
         pad = 64 * EPSILON[self.real] * max(self._distinguished, self._near) * len(self.lengths)
         return math.prod(2 * pad / length + 3 for length in self.lengths if length)
 
