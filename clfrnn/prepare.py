@@ -81,7 +81,7 @@ class Cloud(NamedTuple):
         """Whether "auto" needs a survey of crowding; `queries` is their number, None for an index."""
         n, dim = self.points.shape
         session = self.session
-        periodic = bool(self.domain.kind)
+        periodic = bool(self.tables.domain.kind)
         return is_worth_binning(n, session.profile, session.tuning, dim=dim, queries=queries, periodic=periodic)
 
     def survey(self, radius: float, *, crowding: bool) -> Survey:
@@ -99,9 +99,9 @@ class Cloud(NamedTuple):
             survey, bad_row = Survey(n=n, low=found.low, high=found.high), found.first_bad
         if bad_row is not None:
             raise_non_finite("points", bad_row)
-        if not self.domain.kind:
+        if not self.tables.domain.kind:
             return survey
-        space, corners = self.domain.space, (survey.low, survey.high)
+        space, corners = self.tables.domain.space, (survey.low, survey.high)
         check_near("points", space, *corners, self.real)
         low, high = space.filled(*corners)
         survey = dataclasses.replace(survey, low=low, high=high)
@@ -110,7 +110,7 @@ class Cloud(NamedTuple):
     def problem(self, radius: float, survey: Survey, *, options: Mapping[str, Any], why: str = "") -> Problem:
         """The description of a search among the points, which plans are made from."""
         known: dict[str, Any] = {"survey": survey, "options": options, "why": why}
-        return Problem(n=self.points.shape[0], domain=self.domain, real=self.real, radius=radius, **known)
+        return Problem(n=self.points.shape[0], domain=self.tables.domain, real=self.real, radius=radius, **known)
 
     def build(self, method: Method, problem: Problem) -> SearchStructure:
         """The search structure over the points, with checks of its own."""

@@ -41,7 +41,7 @@ class Problem:
     @functools.cached_property
     def dim(self) -> int:
         """The number of coordinates."""
-        return len(self.space.lengths)
+        return len(self.domain.space.lengths)
 
     @functools.cached_property
     def space(self) -> PeriodicBox:

@@ -107,14 +107,15 @@ def _in_systems(
     traversal: Traversal, queries: cla.Array | None, query_batch: Any, where: BoundCondition | None
 ) -> tuple[cla.Array | None, BoundCondition | None]:
     """The systems of queries, and the condition that a neighbor is of the query's system."""
+    if query_batch is None and traversal.problem.domain.num_points is None:
+        return None, where
     tables, taken = traversal.structure.images.tables, query_batch
     if not isinstance(taken, QuerySystems):
         m = None if queries is None else queries.shape[0]
         taken = take_query_systems(traversal.session, traversal.problem.domain, query_batch, m)
         if taken is not None:
             tables.bound_systems(queries, taken.ranks)
-    if tables.ranks is None:
-        return None, where
+    assert tables.ranks is not None, "a batch of queries is refused where points have none"
     return taken and taken.array, in_one_system(tables.ranks, taken, where)
 
 

@@ -47,6 +47,9 @@ SLACK = 2.0**-16
 class Domain(abc.ABC):
     """Open space, a periodic box or cell, or many systems: a frozen value that knows no positions and no device."""
 
+    #: the number of points where the domain knows the system of each, otherwise None
+    num_points: int | None = None
+
     @property
     @abc.abstractmethod
     def kind(self) -> str:
@@ -61,11 +64,6 @@ class Domain(abc.ABC):
     @abc.abstractmethod
     def has_images(self) -> bool:
         """Whether a point has images."""
-
-    @property
-    @abc.abstractmethod
-    def num_points(self) -> int | None:
-        """The number of points where the domain knows the system of each, otherwise None."""
 
     @abc.abstractmethod
     def parts(self, n: int) -> Sequence[tuple[PeriodicBox, int]]:
@@ -115,20 +113,15 @@ class PeriodicBox(Domain):
         """See :class:`Domain`."""
         return "box" if any(self.lengths) else ""
 
-    @property
+    @functools.cached_property
     def space(self) -> PeriodicBox:
         """The box itself."""
         return self
 
-    @property
+    @functools.cached_property
     def has_images(self) -> bool:
         """See :class:`Domain`."""
         return bool(self.kind)
-
-    @property
-    def num_points(self) -> None:
-        """None: there may be any number."""
-        return
 
     def parts(self, n: int) -> Sequence[tuple[PeriodicBox, int]]:
         """The box alone, with all points."""

@@ -44,18 +44,18 @@ class Systems(Domain):
         """The number of coordinates."""
         return len(self.domains[0].lengths)
 
-    @property
+    @functools.cached_property
     def space(self) -> PeriodicBox:
         """Open space, in which all systems lie side by side: see :mod:`.system_layout`."""
         return open_space(self.dim)
 
-    @property
+    @functools.cached_property
     def has_images(self) -> bool:
         """See :class:`~.box.Domain`."""
         return any(domain.has_images for domain in self.domains)
 
-    @property
-    def num_points(self) -> int:
+    @functools.cached_property
+    def num_points(self) -> int:  # type: ignore[override]
         """The number of points."""
         return len(self.ranks)
 

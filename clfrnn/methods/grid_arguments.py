@@ -92,5 +92,7 @@ class PackedGrid:
 
 def pack_cells(grid: CellGrid, dtype: np.dtype[Any], domain: Domain) -> PackedGrid:
     """Pack `grid` for coordinates of `dtype`, and the periodic box around it; nothing where systems have own ones."""
-    numbers = () if domain.kind in SYSTEMS else (*pack_grid(grid, dtype), *pack_box(domain, grid.low, dtype))
+    numbers: tuple[Any, ...] = () if domain.kind in SYSTEMS else pack_grid(grid, dtype)
+    if domain.space.kind:
+        numbers = (*numbers, *pack_box(domain, grid.low, dtype))
     return PackedGrid(grid=grid, dtype=dtype, periodic=domain.kind, numbers=numbers)

@@ -88,9 +88,9 @@ class GridStructure(SearchStructure):
             layout = self._lay_out(cells_of_systems(plan.grid, grids.cells), plan.binning)
             images, facts = grids.images, self._facts_of(plan.grid, grids)
         else:
-            images = new.tables.images(layout.grid.low, new.bounds)
-            if layout.grid is not facts.grid:
-                facts = self._facts_of(layout.grid)
+            images = new.tables.images(layout.cells.grid.low, new.bounds)
+            if layout.cells.grid is not facts.grid:
+                facts = self._facts_of(layout.cells.grid)
         return self._binner.bin(new.points, new.bounds, layout, images, purpose="points"), facts
 
     def update(self, new: NewPoints, box: Box | None) -> str:
