@@ -12,9 +12,9 @@ import pyopencl.array as cla
 
 from .arrays import REAL_OF, one_radius, raise_non_finite, round_radii
 from .domain.box import Domain
-from .domain_tables.make import make_tables
-from .domain_tables.tables import DomainTables
 from .methods import Method, choose_method, is_worth_binning
+from .methods.domain_tables.kinds import make_tables
+from .methods.domain_tables.tables import DomainTables
 from .methods.named import refuse_dim
 from .methods.structure import NewPoints, SearchStructure
 from .points.batches import domain_of_points

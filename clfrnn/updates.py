@@ -9,9 +9,9 @@ import pyopencl.array as cla
 
 from .arrays import REAL_OF
 from .domain.box import Domain
-from .domain_tables.make import make_tables
 from .errors import InvalidInputError
 from .methods.base import Method
+from .methods.domain_tables.kinds import make_tables
 from .methods.structure import NewPoints, SearchStructure
 from .methods.traversal import Traversal
 from .points.batches import check_number, other_domain

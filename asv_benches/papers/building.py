@@ -9,9 +9,9 @@ import pyopencl.array as cla
 import clfrnn
 from clfrnn.arrays import REAL_OF, one_radius
 from clfrnn.domain.box import open_space
-from clfrnn.domain_tables.make import make_tables
 from clfrnn.index import Index
 from clfrnn.methods.base import Method
+from clfrnn.methods.domain_tables.kinds import make_tables
 from clfrnn.methods.structure import NewPoints
 from clfrnn.points.deferred_checks import DeferredChecks
 from clfrnn.primitives.reduce import bounding_box

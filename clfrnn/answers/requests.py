@@ -7,9 +7,9 @@ from typing import Any
 import pyopencl.array as cla
 
 from ..arrays import is_device_array, is_scalar, one_radius, round_radii
-from ..domain_tables.tables import DomainTables
 from ..errors import InvalidInputError
 from ..host.numbers import shown, whole_number
+from ..methods.domain_tables.tables import DomainTables
 from ..methods.request import QueryRequest
 from ..methods.traversal import Traversal
 from ..points.batches import QuerySystems, in_one_system, take_query_systems

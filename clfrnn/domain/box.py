@@ -213,7 +213,7 @@ class PeriodicBox(Domain):
         """The padding of windows on each axis, for queries and points inside a box with the low corner `starts`.
 
         It is the sum of the rounding of coordinates, images and differences, and of the distance by which a point that
-        counts as inside may lie outside. The kernel of ``domain_tables/periodic_images.cl.mako`` computes it
+        counts as inside may lie outside. The kernel of ``methods/domain_tables/periodic_images.cl.mako`` computes it
         for other points.
         """
         return tuple(

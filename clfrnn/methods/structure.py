@@ -13,7 +13,6 @@ import pyopencl.array as cla
 from ..arrays import DTYPE_OF
 from ..config import RunConfig, TileConfig, VisitVariant
 from ..domain.cells import CellGrid
-from ..domain_tables.tables import DomainTables, Images
 from ..functions import WalkFunction
 from ..points.deferred_checks import DeferredChecks
 from ..primitives.readback import Box, PendingBox
@@ -21,6 +20,7 @@ from ..problem import Problem
 from ..runtime.program import Kernel
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
+from .domain_tables.tables import DomainTables, Images
 from .first_pass.plan import ListFacts
 from .request import QueryRequest
 

@@ -12,10 +12,10 @@ from conftest import RECORDED, with_tuning
 from clfrnn import config as configs
 from clfrnn.domain.box import PeriodicBox, open_space
 from clfrnn.domain.cells import grid_of
-from clfrnn.domain_tables import plan as tables
 from clfrnn.groups import busy_units, share_out
 from clfrnn.methods import METHODS
 from clfrnn.methods import walk_plan as walks
+from clfrnn.methods.domain_tables import plan as tables
 from clfrnn.methods.fenns import block_plan as blocks
 from clfrnn.methods.grid import coarse_plan as coarse
 from clfrnn.methods.grid.binning import config as buckets

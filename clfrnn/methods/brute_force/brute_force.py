@@ -10,7 +10,6 @@ import numpy as np
 import pyopencl.array as cla
 
 from ...config import TileConfig, VisitVariant
-from ...domain_tables.tables import Images
 from ...functions import WalkFunction
 from ...points.argument_types import MethodName
 from ...points.deferred_checks import DeferredChecks
@@ -21,6 +20,7 @@ from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ...tuning import Tuning
+from ..domain_tables.tables import Images
 from ..structure import NewPoints, SearchStructure
 from ..walk_plan import plan_tile
 

@@ -10,12 +10,12 @@ import pyopencl.array as cla
 
 from ...config import INT
 from ...domain.cells import CellGrid
-from ...domain_tables.tables import Images
 from ...primitives.fill import cleared
 from ...primitives.readback import PendingBox
 from ...problem import Problem
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
+from ..domain_tables.tables import Images
 from ..grid.coarse_plan import counting_groups, plan_coarse
 from ..grid_arguments import pack_box, pack_grid
 from ..structure import Readers

@@ -11,7 +11,6 @@ import pyopencl.array as cla
 
 from ...config import VisitVariant
 from ...domain.cells import CellGrid
-from ...domain_tables.tables import Images
 from ...functions import WalkFunction
 from ...points.argument_types import MethodName
 from ...points.deferred_checks import DeferredChecks
@@ -22,6 +21,7 @@ from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ...tuning import Tuning
+from ..domain_tables.tables import Images
 from ..options import check_shape
 from ..request import QueryRequest
 from ..structure import NewPoints, Readers, SearchStructure

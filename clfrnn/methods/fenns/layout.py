@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...domain.cells import padded_radius
-from ...domain_tables.tables import Images
 from ...problem import Problem
 from ...runtime.session import Session
+from ..domain_tables.tables import Images
 from ..grid_arguments import pack_lanes
 from ..structure import NewPoints
 from .coarse_sort import CoarseCells, CoarseSort

@@ -8,8 +8,8 @@ import math
 
 from ...config import INT, WalkConfig
 from ...domain.cells import CellGrid, padded_radius
-from ...domain_tables.tables import SystemGrids
 from ...problem import Problem
+from ..domain_tables.tables import SystemGrids
 from ..first_pass.plan import ListFacts
 
 __all__ = ["CellFacts"]

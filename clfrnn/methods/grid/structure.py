@@ -13,7 +13,6 @@ import pyopencl.array as cla
 from ...config import VisitVariant, WalkConfig
 from ...domain.box import CELLS
 from ...domain.cells import CellGrid, cells_of_systems
-from ...domain_tables.tables import Images, SystemGrids
 from ...errors import DeviceMemoryError
 from ...functions import WalkFunction
 from ...points.deferred_checks import DeferredChecks
@@ -24,6 +23,7 @@ from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import Scratch
 from ...runtime.session import Selection, Session
 from ...tuning import Tuning
+from ..domain_tables.tables import Images, SystemGrids
 from ..first_pass.neighbor_buffer import useful_slots
 from ..first_pass.plan import ListFacts
 from ..options import check_construction, check_width

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import pyopencl.array as cla
 
 from ...config import VisitVariant
-from ...domain_tables.tables import Images
 from ...functions import WalkFunction
 from ...points.argument_types import MethodName
 from ...points.deferred_checks import DeferredChecks
@@ -22,6 +21,7 @@ from ...runtime.rendering import own_function
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ...tuning import Tuning
+from ..domain_tables.tables import Images
 from ..first_pass.plan import ListFacts
 from ..options import check_construction, check_leaf_size, check_threshold
 from ..request import QueryRequest

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ...config import INT, sorted_copy_length
-from ...domain_tables.tables import Images
 from ...primitives.fill import cleared
 from ...primitives.readback import Readback
 from ...problem import Problem
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
+from ..domain_tables.tables import Images
 from ..structure import NewPoints
 from .build_plan import count_leaves, needed_leaves, plan_tree
 from .order import TreeOrder

@@ -9,12 +9,12 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ...config import INT
-from ...domain_tables.tables import Images
 from ...points.transfer import fetch
 from ...primitives.radix_sort import sort_positions
 from ...primitives.readback import PendingBox
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
+from ..domain_tables.tables import Images
 from .build_plan import CurveDivision, TreeConfig, plan_curve_cut
 from .medians import order_by_medians
 

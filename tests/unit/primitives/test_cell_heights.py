@@ -5,7 +5,7 @@ import pytest
 
 from clfrnn.arrays import REAL_OF
 from clfrnn.domain.lattice import periodic_cell
-from clfrnn.domain_tables.image_table import ImageTable
+from clfrnn.methods.domain_tables.image_table import ImageTable
 
 
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 1000])

@@ -10,12 +10,12 @@ import pyopencl.array as cla
 
 from ....config import INT, WalkConfig, sorted_copy_length
 from ....domain.cells import CellGrid, torus_like
-from ....domain_tables.tables import Images
 from ....points.deferred_checks import DeferredChecks
 from ....primitives.readback import PendingBox
 from ....problem import Problem
 from ....runtime.scratch import Scratch
 from ....runtime.session import Session
+from ...domain_tables.tables import Images
 from ...grid_arguments import PackedGrid, pack_cells
 from .bucket_sort import BucketSort
 from .cell_order import CountingSort, RadixSort

@@ -9,12 +9,12 @@ import numpy.typing as npt
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..arrays import REAL_OF
-from ..domain.box import CELLS, SLACK, PeriodicBox
-from ..primitives.readback import PendingBox
-from ..primitives.reduce import images_of
-from ..runtime.scratch import Scratch
-from ..runtime.session import Session
+from ...arrays import REAL_OF
+from ...domain.box import CELLS, SLACK, PeriodicBox
+from ...primitives.readback import PendingBox
+from ...primitives.reduce import images_of
+from ...runtime.scratch import Scratch
+from ...runtime.session import Session
 from .plan import plan_images
 
 __all__ = ["measure_images", "period_numbers", "place_points"]
@@ -81,4 +81,4 @@ def place_points(session: Session, points: cla.Array, period: cla.Array) -> cla.
 
 def _kernels(session: Session, period: cla.Array, dim: int, periodic: str) -> tuple[Any, Any]:
     real = REAL_OF[period.dtype]
-    return session.planned("domain_tables/periodic_images", plan_images, dim=dim, real=real, periodic=periodic)
+    return session.planned("methods/domain_tables/periodic_images", plan_images, dim=dim, real=real, periodic=periodic)

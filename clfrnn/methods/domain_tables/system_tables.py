@@ -8,10 +8,10 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..arrays import REAL_OF
-from ..config import INT
-from ..domain.cells import padded_radius
-from ..domain.system_layout import (
+from ...arrays import REAL_OF
+from ...config import INT
+from ...domain.cells import padded_radius
+from ...domain.system_layout import (
     SystemHeights,
     into_slots,
     lay_out_cells,
@@ -19,12 +19,12 @@ from ..domain.system_layout import (
     space_of_slots,
     spanning_reaches,
 )
-from ..domain.systems import Systems, first_far
-from ..errors import InvalidInputError
-from ..primitives.readback import Box, PendingBox, Readback
-from ..primitives.reduce import bounding_box
-from ..runtime.scratch import Scratch
-from ..runtime.session import Session
+from ...domain.systems import Systems, first_far
+from ...errors import InvalidInputError
+from ...primitives.readback import Box, PendingBox, Readback
+from ...primitives.reduce import bounding_box
+from ...runtime.scratch import Scratch
+from ...runtime.session import Session
 from .plan import plan_systems
 from .tables import DomainTables, Images, SystemGrids
 
@@ -160,7 +160,7 @@ class _SystemArrays:
         #: the system of each point, (n,) int32
         self.ranks = session.upload(ranks, purpose="the systems of points")
         self._kernels, self._config = session.planned(
-            "domain_tables/periodic_images",
+            "methods/domain_tables/periodic_images",
             plan_systems,
             dim=systems.dim,
             real=REAL_OF[dtype],

@@ -8,11 +8,11 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..domain.box import CELLS, PeriodicBox
-from ..primitives.readback import PendingBox
-from ..primitives.reduce import bounding_box, box_and_images
-from ..runtime.scratch import Scratch
-from ..runtime.session import Session
+from ...domain.box import CELLS, PeriodicBox
+from ...primitives.readback import PendingBox
+from ...primitives.reduce import bounding_box, box_and_images
+from ...runtime.scratch import Scratch
+from ...runtime.session import Session
 from .periodic_images import measure_images, period_numbers, place_points
 from .tables import DomainTables, Images
 

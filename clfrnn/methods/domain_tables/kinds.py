@@ -1,12 +1,12 @@
-"""The tables of a domain on the device, by its kind."""
+"""Which tables a domain has on the device, by its kind."""
 
 from __future__ import annotations
 
 import pyopencl.array as cla
 
-from ..domain.box import Domain
-from ..domain.systems import Systems
-from ..runtime.session import Session
+from ...domain.box import Domain
+from ...domain.systems import Systems
+from ...runtime.session import Session
 from .image_table import ImageTable
 from .system_tables import lay_out
 from .tables import DomainTables

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyopencl.array as cla
 
-from ..domain.box import Domain
-from ..primitives.readback import PendingBox
-from ..runtime.scratch import Scratch
+from ...domain.box import Domain
+from ...primitives.readback import PendingBox
+from ...runtime.scratch import Scratch
 
 __all__ = ["DomainTables", "Images", "SystemGrids"]
 
