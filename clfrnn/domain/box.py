@@ -47,9 +47,6 @@ SLACK = 2.0**-16
 class Domain(abc.ABC):
     """Open space, a periodic box or cell, or many systems: a frozen value that knows no positions and no device."""
 
-    #: the number of points where the domain knows the system of each, otherwise None
-    num_points: int | None = None
-
     @property
     @abc.abstractmethod
     def kind(self) -> str:
@@ -64,6 +61,11 @@ class Domain(abc.ABC):
     @abc.abstractmethod
     def has_images(self) -> bool:
         """Whether a point has images."""
+
+    @functools.cached_property
+    def num_points(self) -> int | None:
+        """The number of points where the domain knows the system of each; None where there may be any number."""
+        return None
 
     @abc.abstractmethod
     def parts(self, n: int) -> Sequence[tuple[PeriodicBox, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from .box import EPSILON, SLACK, SYSTEMS
 from .systems import SystemFacts, Systems
 
 __all__ = [
+    "SystemBounds",
     "SystemCells",
     "SystemHeights",
     "into_slots",
@@ -49,6 +50,13 @@ _SPARE = 1.01
 _DTYPE = {"float": np.float32, "double": np.float64}
 
 _Numbers = npt.NDArray[np.float64]
+
+
+class SystemBounds(NamedTuple):
+    """The lowest and the highest heights of rows in each system, (systems, dim); infinite where there are no rows."""
+
+    low: _Numbers
+    high: _Numbers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +98,8 @@ class SystemHeights:
     All are (systems, dim). A system without points has an infinite `low`.
     """
 
-    def __init__(self, systems: Systems, low: _Numbers, high: _Numbers) -> None:
+    def __init__(self, systems: Systems, bounds: SystemBounds) -> None:
+        low, high = bounds
         facts, filled = systems.facts, np.isfinite(low) & np.isfinite(high)
         self.low, self.high = np.where(filled, low, 0.0), np.where(filled, high, 0.0)
         self.periodic = facts.lengths > 0
@@ -104,15 +113,14 @@ class SystemHeights:
         self.in_box = bool(((~self.periodic | inside) & (self.far <= facts.extents / 2)).all())
 
 
-def spanning_reaches(
-    systems: Systems, heights: SystemHeights, k: int, low: _Numbers | None = None, high: _Numbers | None = None
-) -> _Numbers:
+def spanning_reaches(systems: Systems, heights: SystemHeights, k: int, queries: SystemBounds | None) -> _Numbers:
     """For each system a radius within which a query sees all of its points, or more than k images of them.
 
-    `low` and `high` bound the heights of queries in each system.
+    `queries` are the bounds of queries, None where these are the points.
     """
-    begin = heights.begin if low is None else np.minimum(heights.begin, low)
-    end = heights.end if high is None else np.maximum(heights.end, high)
+    begin, end = heights.begin, heights.end
+    if queries is not None:
+        begin, end = np.minimum(begin, queries.low), np.maximum(end, queries.high)
     counts, axes = systems.counts, heights.periodic.sum(axis=1)
     turns = np.zeros(len(counts))
     while True:

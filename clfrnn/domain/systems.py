@@ -55,7 +55,7 @@ class Systems(Domain):
         return any(domain.has_images for domain in self.domains)
 
     @functools.cached_property
-    def num_points(self) -> int:  # type: ignore[override]
+    def num_points(self) -> int:
         """The number of points."""
         return len(self.ranks)
 

@@ -11,6 +11,7 @@ import pyopencl.array as cla
 
 from ...arrays import one_radius
 from ...conditions import Condition
+from ...domain.system_layout import SystemBounds
 from ...errors import PrecisionWarning
 from ...host.warning import warn
 from ...methods import Method
@@ -85,7 +86,7 @@ class UnboundedSearch:
         #: the queries, once they are known, and whether each is known to have found k neighbors
         self.sources, self.is_full = array, False
         #: the bounds of foreign queries in each system, once they are known
-        self.around: tuple[Any, Any] = (None, None)
+        self.around: SystemBounds | None = None
         # Until queries are checked, those without a length count as the points.
         self.many = self.n if queries is None else operator.length_hint(queries, self.n)
 

@@ -12,6 +12,7 @@ from ...arrays import REAL_OF
 from ...config import INT
 from ...domain.cells import padded_radius
 from ...domain.system_layout import (
+    SystemBounds,
     SystemHeights,
     into_slots,
     lay_out_cells,
@@ -130,21 +131,21 @@ class SystemTables(DomainTables):
         table, self._copy = self._arrays.pack(found.tables, found.shapes)
         return SystemGrids(found.cells, found.wraps_once, self._images(table, (0.0,) * len(sides)))
 
-    def bound_systems(self, queries: cla.Array, ranks: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+    def bound_systems(self, queries: cla.Array, ranks: np.ndarray[Any, Any]) -> SystemBounds:
         """See :class:`~.tables.DomainTables`; raises where images cannot be distinguished. Waits."""
         members = _Members(self._arrays.session, ranks, len(self._arrays.systems.numbers))
         return self._arrays.find_bounds(queries, "queries", members)[0]
 
-    def spanning_reaches(self, k: int, around: tuple[Any, Any] = (None, None)) -> np.ndarray[Any, Any]:
+    def spanning_reaches(self, k: int, queries: SystemBounds | None = None) -> np.ndarray[Any, Any]:
         """See :class:`~.tables.DomainTables`."""
-        return spanning_reaches(self._arrays.systems, self._heights, k, *around)
+        return spanning_reaches(self._arrays.systems, self._heights, k, queries)
 
     def radii(
-        self, k: int, radius: float, ranks: np.ndarray[Any, Any] | None, around: tuple[Any, Any]
+        self, k: int, radius: float, ranks: np.ndarray[Any, Any] | None, queries: SystemBounds | None
     ) -> np.ndarray[Any, Any] | None:
         """See :class:`~.tables.DomainTables`."""
         systems = self._arrays.systems
-        reaches = self.spanning_reaches(k, around)
+        reaches = self.spanning_reaches(k, queries)
         if not systems.has_images or (reaches >= radius).all():
             return None
         # Queries of no system come last.
@@ -177,7 +178,7 @@ class _SystemArrays:
     def measure(self, points: cla.Array) -> tuple[SystemHeights, int | None]:
         """Where `points` lie, and the number of the first that is not finite, or None. Waits."""
         bounds, first_bad = self.find_bounds(points, "points", self._members)
-        return SystemHeights(self.systems, *bounds), first_bad
+        return SystemHeights(self.systems, bounds), first_bad
 
     def place(self, points: cla.Array, table: cla.Array) -> cla.Array:
         """Enqueue the computation of the heights of `points` in the slots of their systems, (n, dim)."""
@@ -194,7 +195,7 @@ class _SystemArrays:
         )
         return heights
 
-    def find_bounds(self, rows: cla.Array, name: str, members: _Members) -> tuple[tuple[Any, Any], int | None]:
+    def find_bounds(self, rows: cla.Array, name: str, members: _Members) -> tuple[SystemBounds, int | None]:
         """The lowest and highest heights of `rows` in each system, (systems, dim), and the first row not finite.
 
         Raises where a row lies too far. Waits.
@@ -236,7 +237,7 @@ class _SystemArrays:
                 f"{name}: expected coordinates of at most {most:.1g} where there are many systems, got larger ones in "
                 f"system {self.systems.numbers[system]}; multiply points, radius and lengths by one small number"
             )
-        return (low, high), bad
+        return SystemBounds(low, high), bad
 
     def pack(
         self, tables: np.ndarray[Any, Any], shapes: np.ndarray[Any, Any] = _NO_SHAPES

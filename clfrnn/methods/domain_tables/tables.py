@@ -9,6 +9,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ...domain.box import Domain
+from ...domain.system_layout import SystemBounds
 from ...primitives.readback import PendingBox
 from ...runtime.scratch import Scratch
 
@@ -97,14 +98,14 @@ class DomainTables(abc.ABC):
         """A grid for each system, of about these sides; None where one grid serves all points."""
         return None
 
-    def bound_systems(self, queries: cla.Array, ranks: np.ndarray[Any, Any]) -> tuple[Any, Any]:  # noqa: ARG002
-        """The bounds of queries in each system of theirs, which are checked; nothing where there are no systems."""
-        return (None, None)
+    def bound_systems(self, queries: cla.Array, ranks: np.ndarray[Any, Any]) -> SystemBounds | None:  # noqa: ARG002
+        """The bounds of queries in each system of theirs, which are checked; None where there are no systems."""
+        return None
 
-    def spanning_reaches(self, k: int, around: tuple[Any, Any] = (None, None)) -> np.ndarray[Any, Any] | None:  # noqa: ARG002
-        """For each system a radius within which queries `around` it see all of its points, or more than k images.
+    def spanning_reaches(self, k: int, queries: SystemBounds | None = None) -> np.ndarray[Any, Any] | None:  # noqa: ARG002
+        """For each system a radius within which queries see all of its points, or more than k images of them.
 
-        None where points have no systems. Queries are the points, unless :meth:`bound_systems` has found their bounds.
+        None where points have no systems. `queries` are the bounds of queries, None where these are the points.
         """
         return None
 
@@ -113,10 +114,11 @@ class DomainTables(abc.ABC):
         k: int,  # noqa: ARG002
         radius: float,  # noqa: ARG002
         ranks: np.ndarray[Any, Any] | None,  # noqa: ARG002
-        around: tuple[Any, Any],  # noqa: ARG002
+        queries: SystemBounds | None,  # noqa: ARG002
     ) -> np.ndarray[Any, Any] | None:
         """The radius of each query, at most `radius`, where those in small boxes need not reach that far.
 
-        None where all have one radius. `ranks` are the systems of queries, None where these are the points.
+        None where all have one radius. `ranks` are the systems of queries, and `queries` their bounds; both are None
+        where queries are the points.
         """
         return None
