@@ -56,7 +56,7 @@ class Problem:
     @functools.cached_property
     def images(self) -> float:
         """The mean number of images of the space that a query covers."""
-        return self.domain.images(self.radius)
+        return self.domain.images(self.radius) if self.periodic else 1.0
 
     @property
     def low(self) -> tuple[float, ...]:

@@ -47,9 +47,8 @@ def _decisions(traversal: Traversal) -> list[str]:
     """What was decided about the kernels of a count, and from which crowding."""
     structure, problem = traversal.structure, traversal.problem
     count = own_function("count")
-    shared = structure.divides(count, problem.n)
-    images = structure.images_served(foreign=False)[0]
-    counting = structure.config_for(count, VisitVariant(shared=shared, images=images))
+    plan = structure.plan_visit(count, request_of_points(traversal))
+    counting = structure.config_for(count, VisitVariant(shared=plan.divided, images=plan.images[0]))
     values = [(field.name, getattr(counting, field.name)) for field in dataclasses.fields(counting)]
     said = ", ".join(f"{name} {_word(value)}" for name, value in values if value is not None)
     lines = [f"compiled for counts: {said}"]

@@ -37,12 +37,14 @@ def make_request(
     `query_batch` may be :class:`QuerySystems` that were taken before.
     """
     structure, session, checks = traversal.structure, traversal.session, traversal.checks
+    by_system = query_batch is not None or traversal.problem.domain.num_points is not None
     if queries is None and radius is None:
         condition = bind_condition(session, where, traversal.dtype, m=traversal.num_points, n=traversal.num_points)
-        _, condition = _in_systems(traversal, None, query_batch, condition)
+        if by_system:
+            _, condition = _in_systems(traversal, None, query_batch, condition)
         return request_of_points(traversal, include_self=bool(include_self), half=bool(half), where=condition)
     running: list[Check] = []
-    array = bounds = None
+    array = bounds = systems = None
     m = traversal.num_points
     if queries is not None:
         array, _, host, _ = take_points(session, queries, "queries", real=traversal.dtype, bounded=False)
@@ -64,7 +66,8 @@ def make_request(
             "then; pass one radius, or leave half out"
         )
     condition = bind_condition(session, where, traversal.dtype, m=m, n=traversal.num_points)
-    systems, condition = _in_systems(traversal, array, query_batch, condition)
+    if by_system:
+        systems, condition = _in_systems(traversal, array, query_batch, condition)
     order = structure.order_queries(array, bounds, radii)
     if bounds is not None:
         running.append(Check("queries", bounds))
@@ -107,8 +110,6 @@ def _in_systems(
     traversal: Traversal, queries: cla.Array | None, query_batch: Any, where: BoundCondition | None
 ) -> tuple[cla.Array | None, BoundCondition | None]:
     """The systems of queries, and the condition that a neighbor is of the query's system."""
-    if query_batch is None and traversal.problem.domain.num_points is None:
-        return None, where
     tables, taken = traversal.structure.images.tables, query_batch
     if not isinstance(taken, QuerySystems):
         m = None if queries is None else queries.shape[0]

@@ -23,6 +23,7 @@ from ..runtime.session import Session
 from .domain_tables.tables import DomainTables, Images
 from .first_pass.plan import ListFacts
 from .request import QueryRequest
+from .visit_plan import VisitPlan
 
 __all__ = ["NewPoints", "Readers", "SearchStructure"]
 
@@ -165,46 +166,32 @@ class SearchStructure(abc.ABC):
         """The config of the program that runs `function`, where that is not :attr:`config`."""
         return self.config
 
-    def passes(self, function: WalkFunction, request: QueryRequest) -> tuple[str, ...]:  # noqa: ARG002
-        """The periodic images of each launch of a visit: see :class:`~clfrnn.config.VisitVariant`."""
-        return request.images
+    def plan_visit(self, function: WalkFunction, request: QueryRequest) -> VisitPlan:  # noqa: ARG002
+        """How `function` visits the neighbors of the queries of a request."""
+        return self._plan_launches(request.images, by_number=request.queries is not None or self.config.in_order)
 
-    def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
-        """Whether work-item i serves query i, so that a launch can serve a range of queries."""
-        return request.queries is not None or self.config.in_order
+    def _plan_launches(self, images: tuple[str, ...], *, by_number: bool, divided: bool = False) -> VisitPlan:
+        """The plan of launches that go through queries in the same way."""
+        return VisitPlan(
+            images=images,
+            by_number=(by_number,) * len(images),
+            tests_of_query=self.tests_of_query,
+            most_tests_of_query=self.problem.n * (math.inf if self.problem.periodic else 1.0),
+            divided=divided,
+        )
 
-    def units(self, request: QueryRequest, config: Any) -> int:  # noqa: ARG002
-        """Work-items of a launch for all queries."""
-        return request.m
+    def images_served(self, *, foreign: bool) -> tuple[str, ...]:  # noqa: ARG002
+        """The periodic images that launches cover, one after the other, for the points as they are now.
 
-    def divides(self, function: WalkFunction, m: int) -> bool:  # noqa: ARG002
-        """Whether several work-items share the candidates of each of `m` queries and add up their results."""
-        return False
-
-    def images_served(self, *, foreign: bool) -> tuple[str, ...]:
-        """The periodic images that each launch covers, where that does not depend on the function."""
-        in_box = self.images_in_box(foreign=foreign)
-        if in_box is None:
-            return ("all",)
-        return (in_box,) if self._is_in_box() else (in_box, "out_of_box")
-
-    def images_in_box(self, *, foreign: bool) -> str | None:  # noqa: ARG002
-        """The variant of the walk for points that all lie inside the periodic box, or None where there is none.
-
-        Such a walk shifts whole runs of candidates alike, so that compilers can load and test several candidates at
-        once.
+        Where all points lie inside the periodic box, a walk may have a variant that shifts whole runs of candidates
+        alike, so that compilers can load and test several candidates at once.
         """
-        return None
+        return ("all",)
 
     def _is_in_box(self) -> bool:
         """Whether all points are known to lie inside the periodic box; False where no axis is periodic."""
         box, images = self.checks.box_of_points(), self.images
         return box is not None and images.table is not None and images.tables.holds(box.low, box.high, images.starts)
-
-    @property
-    def most_tests_of_query(self) -> float:
-        """An upper bound of the number of candidates that a query tests, for all positions of points."""
-        return self.problem.n * (math.inf if self.problem.periodic else 1.0)
 
     # Foreign queries.
 

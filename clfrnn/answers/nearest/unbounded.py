@@ -97,8 +97,8 @@ class UnboundedSearch:
         session, step = self.session, self._first_step()
         traversal = Traversal(self._build(step))
         m = None if queries is None else len(queries)
-        asking = take_query_systems(session, self.cloud.domain, query_batch, m)
-        radii = self._radii(step, asking and asking.ranks)
+        asking = take_query_systems(session, self.cloud.tables.domain, query_batch, m)
+        radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
         asked: dict[str, Any] = {"include_self": include_self, "where": where}
         request = make_request(traversal, queries, radius=radii, query_batch=asking, **asked)
         if asking is not None:
@@ -117,7 +117,8 @@ class UnboundedSearch:
             if vectors and holds_images(traversal) and not holds_images(before):
                 measure(before, found, self.cloud.points, sources, known=False, systems=systems)
             asking = None if systems is None else self._systems_of_rows(systems, short.rows)
-            radii, asked["include_self"] = self._radii(step, asking and asking.ranks), True
+            radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
+            asked["include_self"] = True
             again = make_request(traversal, short.positions, radius=radii, query_batch=asking, **asked)
             itself = request.queries is None and not include_self
             event = fill_rows(traversal, again, found, again=short, of_points=itself)
@@ -173,13 +174,6 @@ class UnboundedSearch:
         ranks = self.session.read(systems)[self.session.read(rows)]
         return QuerySystems(ranks, self.session.upload(ranks, purpose="the systems of queries"), systems)
 
-    def _radii(self, step: _Step, ranks: Any) -> Any:
-        """The radius of each query, where those in small boxes need not reach as far as others; None for one radius.
-
-        `ranks` are the systems of queries, those of the points where it is None.
-        """
-        return self.cloud.tables.radii(self.k, step.radius, ranks, self.around)
-
     @property
     def _pending(self) -> PendingBox:
         assert self.cloud.bounds is not None, "a search without a radius begins with the bounds of its points"
@@ -207,7 +201,7 @@ class UnboundedSearch:
             survey, reach, wider = self._survey(even)
         method = self.named or self._choose(survey, reach)
         if method.name not in _BY_CELLS:
-            if not self.cloud.domain.kind:
+            if not self.cloud.tables.domain.kind:
                 return self._step_of_all(method, survey)
             reach = even
         wider = self._rounded(self.session.tuning.nearest.farther * wider)
@@ -242,7 +236,7 @@ class UnboundedSearch:
         """The options of a method; leaves of a tree are those for somewhat more than k neighbors."""
         options = self.options if method is self.named else method.check({})
         if "leaf_size" in options and options["leaf_size"] is None:
-            tuning, periodic = self.session.tuning, bool(self.cloud.domain.kind)
+            tuning, periodic = self.session.tuning, bool(self.cloud.tables.domain.kind)
             foreseen = foreseen_neighbors(tuning, self.k)
             return {**options, "leaf_size": default_leaf_size(tuning, self.n, foreseen, periodic=periodic)}
         return options

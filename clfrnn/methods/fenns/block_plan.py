@@ -58,6 +58,10 @@ class BlockConfig(WalkConfig):
         names = {**super().names(), "own_cells": False}
         return {**names, "by_place": not self.tile, "team": min(self.team, self.work_group_size)}
 
+    def units(self, m: int, cells: int = 0) -> int:
+        """With tiles, a work-group for each of the `cells`, and for each further chunk of m queries."""
+        return self.work_group_size * (cells + m // self.chunk) if self.tile else m
+
     def inline(self) -> BlockConfig:
         """The same walk without tiles, as a part of another kernel, whose work-items need not run together."""
         return dataclasses.replace(self, tile=0)

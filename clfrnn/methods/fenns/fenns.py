@@ -25,6 +25,7 @@ from ..domain_tables.tables import Images
 from ..options import check_shape
 from ..request import QueryRequest
 from ..structure import NewPoints, Readers, SearchStructure
+from ..visit_plan import VisitPlan
 from .block_plan import BlockConfig, why_no_tiles, without_tiles
 from .layout import Layout, lay_out
 from .plan import FennsPlan, plan_fenns, refit_fenns
@@ -127,20 +128,16 @@ class FennsStructure(SearchStructure):
     def _tiled(self, function: WalkFunction, images: str = "all") -> bool:
         return bool(self.config.tile) and function.idles and images != "far_from_box"
 
-    def passes(self, function: WalkFunction, request: QueryRequest) -> tuple[str, ...]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        if not self.problem.periodic or not self._tiled(function):
-            return ("all",)
-        return ("per_candidate",) if request.queries is None else ("per_candidate", "far_from_box")
-
-    def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:
-        """A walk with tiles serves foreign queries in the order of cells."""
-        return request.queries is not None and not self._tiled(function, images)
-
-    def units(self, request: QueryRequest, config: BlockConfig) -> int:
-        """Work-items of a launch: with tiles, a work-group for each cell and for each further chunk of queries."""
+    def plan_visit(self, function: WalkFunction, request: QueryRequest) -> VisitPlan:
+        """A walk with tiles serves queries in the order of cells; those far from a periodic box follow by number."""
+        foreign = request.queries is not None
+        if not self._tiled(function):
+            return self._plan_launches(("all",), by_number=foreign)
         cells = math.prod(request.arguments[_SHAPE][: self.problem.dim].tolist())
-        return config.work_group_size * (cells + request.m // config.chunk) if config.tile else request.m
+        plan = self._plan_launches(("per_candidate" if self.problem.periodic else "all",), by_number=False)
+        if not (foreign and self.problem.periodic):
+            return dataclasses.replace(plan, cells=cells)
+        return dataclasses.replace(plan, cells=cells, images=(*plan.images, "far_from_box"), by_number=(False, True))
 
     def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
         """A walk with tiles finds the bounds while it sorts the queries."""

@@ -29,6 +29,7 @@ from ..first_pass.plan import ListFacts
 from ..options import check_construction, check_width
 from ..request import QueryRequest
 from ..structure import NewPoints, Readers, SearchStructure
+from ..visit_plan import VisitPlan
 from .binning.binning import Binner, Bins, Layout
 from .binning.plan import BinningPlan
 from .cell_facts import CellFacts
@@ -84,7 +85,8 @@ class GridStructure(SearchStructure):
     def _place(self, new: NewPoints, layout: Layout) -> tuple[Bins, CellFacts]:
         """Sort new points into the cells of `layout`, or into those of their systems; the structure's bins stay."""
         plan, facts = self._plan, self._facts
-        if (grids := new.tables.grids(plan.sides)) is not None:
+        grids = None if new.tables.ranks is None else new.tables.grids(plan.sides)
+        if grids is not None:
             layout = self._lay_out(cells_of_systems(plan.grid, grids.cells), plan.binning)
             images, facts = grids.images, self._facts_of(plan.grid, grids)
         else:
@@ -143,15 +145,16 @@ class GridStructure(SearchStructure):
         """Counts whose windows cross an edge of the box have a config of their own."""
         return self._plan.edges if function.light and variant.images == "wraps_once" else self._plan.config
 
-    def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
+    def plan_visit(self, function: WalkFunction, request: QueryRequest) -> VisitPlan:  # noqa: ARG002
         """Foreign queries that are not sorted are served in the caller's order."""
-        return request.queries is not None and not request.query_order
+        return self._plan_launches(request.images, by_number=request.queries is not None and not request.query_order)
 
-    def images_in_box(self, *, foreign: bool) -> str | None:
+    def images_served(self, *, foreign: bool) -> tuple[str, ...]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         if not self.problem.periodic:
-            return None
-        return "in_box" if foreign or not self._facts.wraps_once else "wraps_once"
+            return ("all",)
+        in_box = "in_box" if foreign or not self._facts.wraps_once else "wraps_once"
+        return (in_box,) if self._is_in_box() else (in_box, "out_of_box")
 
     @property
     def tests_of_query(self) -> float:

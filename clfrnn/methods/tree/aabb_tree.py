@@ -26,6 +26,7 @@ from ..first_pass.plan import ListFacts
 from ..options import check_construction, check_leaf_size, check_threshold
 from ..request import QueryRequest
 from ..structure import NewPoints, Readers, SearchStructure
+from ..visit_plan import VisitPlan
 from .build import Tree, TreeBuilder
 from .build_plan import MOST_LEAVES, count_leaves, needed_leaves
 from .plan import CONSTRUCTION_ADVICE, TREE_CONSTRUCTIONS, TreePlan, plan_aabb_tree
@@ -130,7 +131,12 @@ class TreeStructure(SearchStructure):
         together = function.idles and not function.lowers
         return config if together else without_packets(config, session.profile, session.tuning)
 
-    def divides(self, function: WalkFunction, m: int) -> bool:
+    def plan_visit(self, function: WalkFunction, request: QueryRequest) -> VisitPlan:
+        """Foreign queries that are not sorted are served in the caller's order."""
+        by_number = request.queries is not None and not self.config.sorts
+        return self._plan_launches(request.images, by_number=by_number, divided=self._divides(function, request.m))
+
+    def _divides(self, function: WalkFunction, m: int) -> bool:
         """For sums over few queries, and over uneven crowds, where the device would wait for the last queries."""
         if not (function.light and self.config.packed):
             return False
@@ -138,10 +144,6 @@ class TreeStructure(SearchStructure):
         if are_few_queries(m, self.session.profile, tuning):
             return True
         return divides_uneven_queries(self.problem.survey, m, tuning) and self._is_crowded()
-
-    def units(self, request: QueryRequest, config: TreeWalkConfig) -> int:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        return config.units(request.m)
 
     @functools.cached_property
     def list_facts(self) -> ListFacts:
@@ -161,10 +163,6 @@ class TreeStructure(SearchStructure):
             self._crowding = crowd
         return growth, self._crowding
 
-    def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
-        """Foreign queries that are not sorted are served in the caller's order."""
-        return request.queries is not None and not self.config.sorts
-
     def order_queries(self, queries: cla.Array | None, bounds: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """The order of foreign queries along the curve; in a crowd, queries with own radii are sorted by radius."""
         ranks = radii is not None and self._is_crowded()
@@ -181,7 +179,7 @@ class TreeStructure(SearchStructure):
         plan = self._plan
         levels = self._builder.leaves.bit_length() - 1
         count = own_function("count")
-        config = self.config_for(count, VisitVariant(shared=self.divides(count, self.problem.n)))
+        config = self.config_for(count, VisitVariant(shared=self._divides(count, self.problem.n)))
         going = "each by itself"
         if config.packed:
             going = f"in packs of {config.work_group_size}, the nearest each by itself"

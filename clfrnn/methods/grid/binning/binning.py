@@ -159,7 +159,7 @@ class Binner:
         return self._checks.slot() if bounds is None and layout.binning.finds_box else bounds
 
     def _new_starts(self, layout: Layout) -> Scratch:
-        return self._session.scratch(layout.grid.cells + 1, INT, purpose="the starts of cells")
+        return self._session.scratch(layout.cells.grid.cells + 1, INT, purpose="the starts of cells")
 
     def _new_places(self, n: int, purpose: str) -> Scratch:
         size = sorted_copy_length(self._config.layout, self._problem.dim, n)
