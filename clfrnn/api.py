@@ -304,7 +304,7 @@ def nearest(
             queries=queries,
             batch=(batch, query_batch),
         )
-        if where is not None and search.box is not None and search.box.has_images:
+        if where is not None and search.cloud.domain.has_images:
             raise InvalidInputError(
                 "expected a number with where= in a periodic box, got None; images go on without end, and the "
                 "condition may hold for none of them: pass the largest distance of a neighbor",

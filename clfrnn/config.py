@@ -139,6 +139,10 @@ class VisitConfig(PointConfig):
         """The limit of registers."""
         return [] if self.registers is None else [profile.register_option.format(self.registers)]
 
+    def units(self, m: int, cells: int = 0) -> int:  # noqa: ARG002
+        """The number of work-items of a launch for m queries; `cells` are those that groups serve, if they do so."""
+        return m
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunConfig(VisitConfig):

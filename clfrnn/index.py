@@ -18,7 +18,6 @@ from .answers.reorder import reorder
 from .answers.visit import visit
 from .conditions import Condition
 from .device_array import DeviceArray, read_only_copy
-from .domain.systems import Systems
 from .errors import InvalidInputError
 from .functions import NeighborFunction
 from .host.locks import locked
@@ -453,8 +452,7 @@ class Index:
         with self.session.lock:
             structure = self._traversal.structure
             sizes = {name: int(each.size) * each.dtype.itemsize for name, each in structure.buffers().items()}
-            box = structure.problem.box
-            return {**sizes, "systems": box.placing.nbytes} if isinstance(box, Systems) else sizes
+            return {**sizes, **structure.images.tables.nbytes}
 
     @overload
     def empty(self, shape: int | Sequence[int], dtype: type[Element] | np.dtype[Element]) -> DeviceArray[Element]: ...

@@ -11,18 +11,19 @@ import numpy as np
 import pyopencl.array as cla
 
 from .arrays import REAL_OF, one_radius, raise_non_finite, round_radii
-from .domain.box import PeriodicBox
-from .domain_tables.periodic_images import place_in
+from .domain.box import Domain
 from .methods import Method, choose_method, is_worth_binning
+from .methods.domain_tables.kinds import make_tables
+from .methods.domain_tables.tables import DomainTables
 from .methods.named import refuse_dim
-from .methods.structure import SearchStructure
+from .methods.structure import NewPoints, SearchStructure
 from .points.batches import domain_of_points
-from .points.deferred_checks import DeferredChecks
-from .points.periodic_box import survey_in_box
+from .points.deferred_checks import DeferredChecks, check_near
+from .points.periodic_box import survey_left_box
 from .points.rounding import largest_of, warn_of_rounding
 from .points.transfer import common_real, take_points
 from .primitives.readback import PendingBox
-from .primitives.reduce import bounding_box, survey_points
+from .primitives.reduce import survey_points
 from .problem import Problem
 from .runtime.session import Session
 from .survey import Survey
@@ -35,11 +36,29 @@ class Cloud(NamedTuple):
 
     session: Session
     points: cla.Array
-    box: PeriodicBox | None
+    #: the domain on the device, with the layout of these points
+    tables: DomainTables
     #: what surveys, plans and checks know points by: in a cell their heights
     placed: cla.Array
     #: the bounds of `placed`, which a launch finds; None where no launch has been asked for them
     bounds: PendingBox | None
+
+    @classmethod
+    def of(
+        cls, session: Session, points: cla.Array, domain: Domain, radius: float, bounds: PendingBox | None = None
+    ) -> Cloud:
+        """The points in their domain, for windows of that radius; `bounds` are those of the array `points`, if known.
+
+        Where there are many systems, it waits for the bounds of each.
+        """
+        tables = make_tables(session, domain, points, radius)
+        placed = tables.place(points)
+        return cls(session, points, tables, placed, bounds if placed is points else None)
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the points."""
+        return self.tables.domain
 
     @property
     def real(self) -> str:
@@ -48,15 +67,22 @@ class Cloud(NamedTuple):
 
     def bounded(self) -> Cloud:
         """The same points, with a launch that finds their bounds."""
-        return self if self.bounds is not None else self._replace(bounds=bounding_box(self.session, self.placed))
+        return self if self.bounds is not None else self._replace(bounds=self.tables.bound(self.placed))
+
+    def reaching(self, radius: float) -> Cloud:
+        """The same points for windows of another radius, for which many systems are laid out anew."""
+        tables = self.tables.reaching(radius)
+        if tables is self.tables:
+            return self
+        placed = tables.place(self.points)
+        return self._replace(tables=tables, placed=placed, bounds=tables.bound(placed))
 
     def is_worth_binning(self, queries: int | None) -> bool:
         """Whether "auto" needs a survey of crowding; `queries` is their number, None for an index."""
         n, dim = self.points.shape
         session = self.session
-        return is_worth_binning(
-            n, session.profile, session.tuning, dim=dim, queries=queries, periodic=self.box is not None
-        )
+        periodic = bool(self.tables.domain.kind)
+        return is_worth_binning(n, session.profile, session.tuning, dim=dim, queries=queries, periodic=periodic)
 
     def survey(self, radius: float, *, crowding: bool) -> Survey:
         """The bounds of the points if a launch finds them, and their crowding where that is asked for.
@@ -73,14 +99,18 @@ class Cloud(NamedTuple):
             survey, bad_row = Survey(n=n, low=found.low, high=found.high), found.first_bad
         if bad_row is not None:
             raise_non_finite("points", bad_row)
-        return survey if self.box is None else survey_in_box(survey, self.box, radius, self.real)
+        if not self.tables.domain.kind:
+            return survey
+        space, corners = self.tables.domain.space, (survey.low, survey.high)
+        check_near("points", space, *corners, self.real)
+        low, high = space.filled(*corners)
+        survey = dataclasses.replace(survey, low=low, high=high)
+        return survey if self.tables.holds(*corners) else survey_left_box(survey, radius)
 
     def problem(self, radius: float, survey: Survey, *, options: Mapping[str, Any], why: str = "") -> Problem:
         """The description of a search among the points, which plans are made from."""
-        n, dim = self.points.shape
-        return Problem(
-            n=n, dim=dim, real=self.real, radius=radius, survey=survey, options=options, box=self.box, why=why
-        )
+        known: dict[str, Any] = {"survey": survey, "options": options, "why": why}
+        return Problem(n=self.points.shape[0], domain=self.tables.domain, real=self.real, radius=radius, **known)
 
     def build(self, method: Method, problem: Problem) -> SearchStructure:
         """The search structure over the points, with checks of its own."""
@@ -89,10 +119,10 @@ class Cloud(NamedTuple):
             dtype=self.points.dtype,
             dim=problem.dim,
             radius=problem.radius,
-            box=self.box,
+            space=problem.space,
             points=self.bounds,
         )
-        return method.build(self.session, problem, checks, self.points, self.bounds)
+        return method.build(self.session, problem, checks, NewPoints(self.points, self.bounds, self.tables))
 
 
 def choose(session: Session, problem: Problem, *, queries: int | None, varied: bool = False) -> tuple[Method, Problem]:
@@ -130,13 +160,12 @@ def build(
     largest = one_radius(radius, array.dtype) if radii is None else float(radii.max(initial=0))
     refuse_dim(named, dim)
     checked = {} if named is None else named.check(dict(options))
-    box = domain_of_points(session, domain, batch, query_batch, n=n, dim=dim, dtype=array.dtype, radius=largest)
-    placed = place_in(session, box, array)
-    cloud = Cloud(session, array, box, placed, raw if placed is array else None)
+    lies_in = domain_of_points(session, domain, batch, query_batch, n=n, dim=dim, dtype=array.dtype, radius=largest)
+    cloud = Cloud.of(session, array, lies_in, largest, raw)
     # Queries are checked after the structure is built. Until then, queries without a length count as `n`.
     m = None if queried_once is None else operator.length_hint(queried_once, n)
     crowding = cloud.is_worth_binning(m) if named is None else named.surveys_occupancy
-    if box is not None or crowding:
+    if lies_in.kind or crowding:
         cloud = cloud.bounded()
     survey = cloud.survey(largest, crowding=crowding)
     warn_of_rounding(session, array, largest, largest_coordinate or largest_of(raw), rows=rows)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from .domain.box import PeriodicBox
+from .domain.box import Domain, PeriodicBox
 from .domain.cells import padded_radius
 from .survey import Survey
 
@@ -21,24 +21,42 @@ _MOST_TIMES, _FEW = 4.0, 64
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Problem:
-    """A search: sizes, type, radius, the survey of the points, the options of the method, and the periodic box.
+    """A search: sizes, type, radius, the survey of the points, the options of the method, and the domain.
 
-    Where an axis is periodic, the survey's extent on it is one period. The survey may be older than the other facts:
-    see :meth:`grown`.
+    Where an axis is periodic, the extent of points on it is one period, in the survey as well. The survey may be older
+    than the other facts: see :meth:`grown`.
     """
 
     n: int
-    dim: int
+    domain: Domain
     real: str
     radius: float
     survey: Survey
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    #: the box whose images count, or None where no axis is periodic
-    box: PeriodicBox | None = None
     #: the reason for this method, in words
     why: str = ""
     #: the corners of the points, where the survey's are older
     corners: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+
+    @functools.cached_property
+    def dim(self) -> int:
+        """The number of coordinates."""
+        return len(self.domain.space.lengths)
+
+    @functools.cached_property
+    def space(self) -> PeriodicBox:
+        """The space in which methods place points."""
+        return self.domain.space
+
+    @functools.cached_property
+    def periodic(self) -> str:
+        """What programs of this search are compiled for: the kind of the domain, "" in open space."""
+        return self.domain.kind
+
+    @functools.cached_property
+    def images(self) -> float:
+        """The mean number of images of the space that a query covers."""
+        return self.domain.images(self.radius) if self.periodic else 1.0
 
     @functools.cached_property
     def low(self) -> tuple[float, ...]:
@@ -52,15 +70,15 @@ class Problem:
 
     @property
     def starts(self) -> tuple[float, ...]:
-        """The low corner of the periodic box, as points are placed in it; that of the points where there is no box."""
-        return self.low if self.box is None else self.box.starts(self.low, self.high)
+        """The low corner of the periodic box, as points are placed in it."""
+        return self.space.starts(self.low, self.high)
 
-    def grown(self, n: int, box: PeriodicBox | None, low: tuple[float, ...], high: tuple[float, ...]) -> Problem:
-        """The same search over `n` points between `low` and `high` in another periodic box.
+    def grown(self, n: int, domain: Domain, low: tuple[float, ...], high: tuple[float, ...]) -> Problem:
+        """The same search over `n` points between `low` and `high` in another domain, or in the same.
 
         The survey stays: what is compiled follows from the crowding that it has found, and stays too.
         """
-        return dataclasses.replace(self, n=n, box=box, corners=(low, high))
+        return dataclasses.replace(self, n=n, domain=domain, corners=domain.space.filled(low, high))
 
     @property
     def has_outgrown_survey(self) -> bool:
@@ -68,19 +86,12 @@ class Problem:
         most, surveyed = _MOST_TIMES, self.survey.n
         if not surveyed / most <= max(self.n, _FEW) <= most * max(surveyed, _FEW):
             return True
-        if self.box is None:
-            return False
         # On open axes nobody says how the space changes, and updates never look at that.
-        periods = zip(self.box.lengths, self.survey.low, self.survey.high, strict=True)
-        times = math.prod(length / (high - low) for length, low, high in periods if length)
+        periods = zip(self.space.lengths, self.survey.low, self.survey.high, strict=True)
+        times = math.prod([length / (high - low) for length, low, high in periods if length])
         return not 1 / most <= times <= most
 
     @property
     def repeats(self) -> bool:
         """Whether a query may see two images of one point, within the radius or so near that squares vanish."""
-        return self.box is not None and self.box.repeats(padded_radius(self.radius, self.real))
-
-    @functools.cached_property
-    def periodic(self) -> str:
-        """What programs of this search are compiled for: "" where no axis is periodic, else the kind of the box."""
-        return "" if self.box is None else self.box.kind
+        return bool(self.periodic) and self.domain.repeats(padded_radius(self.radius, self.real))

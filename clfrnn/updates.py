@@ -8,22 +8,19 @@ from typing import Any, NamedTuple
 import pyopencl.array as cla
 
 from .arrays import REAL_OF
-from .domain.box import PeriodicBox
-from .domain.systems import Systems
-from .domain_tables.periodic_images import place_in
+from .domain.box import Domain
 from .errors import InvalidInputError
-from .host.numbers import shown
 from .methods.base import Method
-from .methods.structure import SearchStructure
+from .methods.domain_tables.kinds import make_tables
+from .methods.structure import NewPoints, SearchStructure
 from .methods.traversal import Traversal
-from .points.batches import other_systems
+from .points.batches import check_number, other_domain
 from .points.deferred_checks import DeferredChecks, check_near
-from .points.periodic_box import check_images, check_new_box
+from .points.periodic_box import check_images
 from .points.rounding import warn_of_rounding
 from .points.transfer import lies_ready, take_points
 from .prepare import Cloud, choose
-from .primitives.readback import Box, PendingBox
-from .primitives.reduce import bounding_box
+from .primitives.readback import Box
 from .problem import Problem
 from .runtime.session import Session
 
@@ -85,174 +82,141 @@ class PointUpdates:
 
         A host array is checked at once. A device array is checked on the device without waiting.
         """
-        period = self._structure.problem.box
+        structure, domain = self._structure, self._structure.problem.domain
         if box is not None or cell is not None or batch is not None:
-            period = self._check_box(box, cell, batch)
-        current = self._structure.problem.box
-        before = current.placing.state() if isinstance(current, Systems) else None
-        try:
-            array, bounds = self._receive(points, period)
-            if self._stays(array, period):
-                self.last = self._update(array, bounds)
-            else:
-                self._replace(array, bounds, period)
-                self.last = "rebuilt"
-        except BaseException:
-            if isinstance(current, Systems):  # they are those of the old points, which stay
-                current.placing.restore(before)
-            raise
+            known: dict[str, Any] = {"has_box": self._has_box, "dtype": structure.dtype}
+            domain = other_domain(structure.session, domain, batch, (box, cell), **known)
+        new, from_host = self._receive(points, domain)
+        if self._stays(new.points, domain):
+            self.last = self._update(new, from_host=from_host)
+        else:
+            self._replace(new, from_host=from_host)
+            self.last = "rebuilt"
 
-    def _check_box(self, box: Any, cell: Any, batch: Any) -> PeriodicBox | None:
-        """The periodic box of new points, or their systems; raises where these have not the axes of the old ones."""
-        problem, dtype = self._structure.problem, self._structure.dtype
-        given = box is not None or cell is not None
-        if batch is not None and not isinstance(problem.box, Systems):
-            raise InvalidInputError(
-                f"batch: expected none, as the index was built without one, got {shown(batch)}; build a new index with "
-                "batch"
-            )
-        if isinstance(problem.box, Systems) and (problem.box.has_images or self._has_box or not given):
-            session, radius = self._structure.session, problem.radius
-            return other_systems(session, problem.box, batch, (box, cell), radius=radius, dtype=dtype)
-        before = None if isinstance(problem.box, Systems) else problem.box
-        return check_new_box(box, cell, before, has_box=self._has_box, dim=problem.dim, dtype=dtype)
-
-    def _stays(self, points: cla.Array, period: PeriodicBox | None) -> bool:
-        """Whether the structure is for as many points in the same box."""
+    def _stays(self, points: cla.Array, domain: Domain) -> bool:
+        """Whether the structure is for as many points in the same domain."""
         problem = self._structure.problem
-        return bool(points.shape[0] == problem.n) and (period is problem.box or period == problem.box)
+        return bool(points.shape[0] == problem.n) and (domain is problem.domain or domain == problem.domain)
 
-    def _receive(self, points: Any, period: PeriodicBox | None) -> tuple[cla.Array, PendingBox | None]:
-        """Bring new points to the device; the second value is their bounding box for device arrays, else None."""
+    def _receive(self, points: Any, domain: Domain) -> tuple[NewPoints, bool]:
+        """Bring new points to the device, where their bounds are found; and whether they came from the host."""
         structure = self._structure
-        if lies_ready(structure.session, points, structure.dtype) and points.shape[1:] == (structure.problem.dim,):
-            self._fitting(points, period)
-            return points, self._find_bounds(points, period)
-        array, bounds, rows, largest = take_points(
-            structure.session,
-            points,
-            "points",
-            real=structure.dtype,
-            exact=True,
-            find_box=lambda taken: self._find_bounds(self._fitting(taken, period), period),
+        session, radius = structure.session, structure.problem.radius
+        if lies_ready(session, points, structure.dtype) and points.shape[1:] == (structure.problem.dim,):
+            check_number(domain, points.shape[0])
+            return self._bounded(points, domain), False
+        array, _, rows, largest = take_points(
+            session, points, "points", real=structure.dtype, exact=True, bounded=False
         )
-        warn_of_rounding(structure.session, self._fitting(array, period), structure.problem.radius, largest, rows=rows)
-        return array, bounds
+        self._check_width(array)
+        check_number(domain, array.shape[0])
+        if rows is None:
+            return self._bounded(array, domain), False
+        warn_of_rounding(session, array, radius, largest, rows=rows)
+        return self._bounded(array, domain, at_once=True), True
 
-    def _fitting(self, points: cla.Array, period: PeriodicBox | None) -> cla.Array:
-        """Raise unless `points` have as many coordinates as those of the index, and a system each; return them."""
-        problem = self._structure.problem
-        dim = problem.dim
+    def _check_width(self, points: cla.Array) -> None:
+        """Raise unless `points` have as many coordinates as those of the index."""
+        dim = self._structure.problem.dim
         if points.shape[1] != dim:
             raise InvalidInputError(
-                f"points: expected shape (n, {dim}), as the index has, got {points.shape}; "
-                "build a new index for another number of coordinates"
+                f"expected shape (n, {dim}), as the index has, got {points.shape}; "
+                "build a new index for another number of coordinates",
+                argument="points",
             )
-        if isinstance(period, Systems) and points.shape[0] != len(period.ranks):
-            raise InvalidInputError(
-                f"points: expected {len(period.ranks):,} points, as many as batch has numbers, got "
-                f"{points.shape[0]:,}; pass batch with the number of the system of each point"
-            )
-        return points
 
-    def _find_bounds(self, points: cla.Array, period: PeriodicBox | None) -> PendingBox:
-        """The bounding box of new points, which the device finds now or, where the structure stays, as it sorts."""
-        if self._stays(points, period):
-            return self._structure.find_bounds(points)
-        bounds = self._checks.slot()
-        bounds.periodic = period
-        session = self._structure.session
-        return bounding_box(session, place_in(session, period, points), bounds)
+    def _bounded(self, points: cla.Array, domain: Domain, *, at_once: bool = False) -> NewPoints:
+        """New points in their domain, and their bounds, which the device finds now.
 
-    def _read_bounds(self, points: cla.Array, period: PeriodicBox | None) -> tuple[PendingBox, Box]:
+        Where the structure stays, it may find them as it sorts, unless they are needed `at_once`.
+        """
+        structure, checks = self._structure, self._checks
+        if self._stays(points, domain):
+            return structure.bounded(points) if at_once else structure.find_bounds(points)
+        tables = make_tables(structure.session, domain, points, structure.problem.radius)
+        bounds = checks.slot()
+        bounds.space = domain.space
+        return NewPoints(points, tables.bound(tables.place(points), bounds), tables)
+
+    def _read(self, new: NewPoints) -> Box:
         """The bounding box of points that came from the host; raises where they lie too far from the periodic box."""
-        bounds, session = self._checks.slot(), self._structure.session
-        bounds.periodic = period
-        placed = place_in(session, period, points)
-        box = bounding_box(session, placed, bounds).read()  # not long, as the copy of the points was waited for
-        if period is not None:
-            check_near("points", period, box.low, box.high, REAL_OF[self._structure.dtype])
-        return bounds, box
+        box = new.known_bounds.read()  # not long, as the copy of the points was waited for
+        check_near("points", new.tables.domain.space, box.low, box.high, REAL_OF[self._structure.dtype])
+        return box
 
-    def _update(self, points: cla.Array, bounds: PendingBox | None) -> str:
-        """Place as many points in the same box."""
-        checks = self._checks
-        if bounds is not None:
-            update = self._place(points, bounds, checks.newest_box())
+    def _update(self, new: NewPoints, *, from_host: bool) -> str:
+        """Place as many points in the same domain."""
+        checks, bounds = self._checks, new.known_bounds
+        if from_host:
+            update = self._place(new, self._read(new))
+            checks.good_points(bounds)
+        else:
+            update = self._place(new, bounds.box or checks.newest_box())
             checks.new_points(bounds)
-            return update
-        bounds, box = self._read_bounds(points, self._structure.problem.box)
-        update = self._place(points, bounds, box)
-        checks.good_points(bounds)
         return update
 
-    def _place(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
+    def _place(self, new: NewPoints, box: Box | None) -> str:
         """Place new points; the checks know no bounding box of the points while that is under way."""
         structure = self._structure
         before, known = structure.arguments(), self._checks.points_change()
         try:
-            update = structure.update(points, bounds, None if box is self._placed_by else box)
+            update = structure.update(new, None if box is self._placed_by else box)
         except BaseException:
-            buffers = ((old, new) for old, new in zip(before, structure.arguments(), strict=True))
-            if all(old is new for old, new in buffers if hasattr(old, "int_ptr")):
+            buffers = ((old, now) for old, now in zip(before, structure.arguments(), strict=True))
+            if all(old is now for old, now in buffers if hasattr(old, "int_ptr")):
                 self._checks.points_stay(known)
             raise
         self._placed_by = box
         return update
 
-    def _replace(self, points: cla.Array, bounds: PendingBox | None, period: PeriodicBox | None) -> None:
-        """Build a structure over points of another number or in another box; until it is done the old one stays."""
-        problem, checks, checked = self._structure.problem, self._checks, bounds is None
-        if period is not None and not isinstance(period, Systems):
-            check_images(period, problem.radius, points.shape[0], problem.real)
+    def _replace(self, new: NewPoints, *, from_host: bool) -> None:
+        """Build a structure over points of another number or in another domain; until it is done the old one stays."""
+        problem, checks, domain, bounds = self._structure.problem, self._checks, new.tables.domain, new.known_bounds
+        check_images(domain, problem.radius, new.points.shape[0], problem.real)
         if self._spacious is None:
             self._spacious = self._structure.session.with_spare_memory()
-        # Boxes in a cell are those of its heights, which another cell has not.
-        box = checks.newest_box() if period is None or period.kind == "box" else None
-        if bounds is None:
-            bounds, box = self._read_bounds(points, period)
+        if from_host:
+            box: Box | None = self._read(new)
+        else:
+            # Boxes in a cell are those of its heights, which another cell has not.
+            box = bounds.box or (checks.newest_box() if domain.kind in ("", "box") else None)
         corners = (problem.low, problem.high) if box is None else (box.low, box.high)
-        structure, plans = self._fit(self._spacious, points, bounds, period, corners)
+        structure, plans = self._fit(self._spacious, new, corners)
         checks.points_change()  # nothing is known of the points should somebody interrupt this
         self.traversal, self._plans, self._placed_by = Traversal(structure), plans, box
-        checks.periodic = period
-        if checked:
+        checks.space = domain.space
+        if from_host:
             checks.good_points(bounds)
         else:
             checks.new_points(bounds)
 
     def _fit(
-        self,
-        session: Session,
-        points: cla.Array,
-        bounds: PendingBox,
-        period: PeriodicBox | None,
-        corners: tuple[tuple[float, ...], tuple[float, ...]],
+        self, session: Session, new: NewPoints, corners: tuple[tuple[float, ...], tuple[float, ...]]
     ) -> tuple[SearchStructure, list[_Planned]]:
         """The structure by the newest plan that serves the points, or by one that is made for them; and all plans."""
-        checks, n, profile, tuning = self._checks, points.shape[0], session.profile, session.tuning
+        checks, n, profile, tuning = self._checks, new.points.shape[0], session.profile, session.tuning
+        domain = new.tables.domain
         for k, (method, planned, plan) in reversed([*enumerate(self._plans)]):
-            problem = planned.grown(n, period, *corners)
-            if problem.periodic != planned.periodic:  # a cell became a rectangular box, or the other way round
+            if domain.kind != planned.periodic:  # a cell became a rectangular box, or the other way round
                 continue
+            problem = planned.grown(n, domain, *corners)
             if self._chosen and problem.has_outgrown_survey:
                 continue
             fitted = method.refit(plan, problem, profile, tuning)
             if fitted is not None:
-                structure = method.place(session, problem, checks, fitted, points=points, bounds=bounds)
+                structure = method.place(session, problem, checks, fitted, new=new)
                 structure.inherit(self._structure)
                 return structure, [*self._plans[:k], *self._plans[k + 1 :], self._plans[k]]
-        method, problem = self._plan_anew(session, points, bounds, period)
-        structure = method.build(session, problem, checks, points, bounds)
+        method, problem = self._plan_anew(session, new)
+        structure = method.build(session, problem, checks, new)
         return structure, [*self._plans[1 - _MOST_PLANS :], _Planned(method, structure.problem, structure.plan)]
 
-    def _plan_anew(
-        self, session: Session, points: cla.Array, bounds: PendingBox, period: PeriodicBox | None
-    ) -> tuple[Method, Problem]:
+    def _plan_anew(self, session: Session, new: NewPoints) -> tuple[Method, Problem]:
         """Survey the points; the method, chosen again where it was chosen, and the problem to plan for."""
         method, before = self.method, self._structure.problem
-        cloud = Cloud(session, points, period, place_in(session, period, points), bounds)
+        cloud = Cloud(session, new.points, new.tables, new.tables.place(new.points), new.bounds)
         crowding = cloud.is_worth_binning(None) if self._chosen else method.surveys_occupancy
         survey = cloud.survey(before.radius, crowding=crowding)
-        problem = dataclasses.replace(before, n=points.shape[0], box=period, survey=survey, corners=None)
+        n, domain = new.points.shape[0], cloud.domain
+        problem = dataclasses.replace(before, n=n, domain=domain, survey=survey, corners=None)
         return choose(session, problem, queries=None) if self._chosen else (method, problem)

@@ -8,8 +8,11 @@ import pyopencl.array as cla
 
 import clfrnn
 from clfrnn.arrays import REAL_OF, one_radius
+from clfrnn.domain.box import open_space
 from clfrnn.index import Index
 from clfrnn.methods.base import Method
+from clfrnn.methods.domain_tables.kinds import make_tables
+from clfrnn.methods.structure import NewPoints
 from clfrnn.points.deferred_checks import DeferredChecks
 from clfrnn.primitives.reduce import bounding_box
 from clfrnn.problem import Problem
@@ -25,12 +28,13 @@ def build_by(method: Method, session: clfrnn.Session, points: cla.Array, radius:
     box, own = bounds.read(), one_radius(radius, points.dtype)
     problem = Problem(
         n=n,
-        dim=dim,
+        domain=open_space(dim),
         real=REAL_OF[points.dtype],
         radius=own,
         survey=Survey(n=n, low=box.low, high=box.high),
         options=method.check(options),
         why="asked for with a plan of its own",
     )
-    checks = DeferredChecks(session, dtype=points.dtype, dim=dim, radius=own, box=None, points=bounds)
-    return Index(method, method.build(session, problem, checks, points, bounds), has_box=False, chosen=False)
+    checks = DeferredChecks(session, dtype=points.dtype, dim=dim, radius=own, space=problem.space, points=bounds)
+    new = NewPoints(points, bounds, make_tables(session, problem.domain, points, own))
+    return Index(method, method.build(session, problem, checks, new), has_box=False, chosen=False)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..config import VisitVariant
-from ..domain.systems import Systems
 from ..methods.traversal import Traversal
 from ..runtime.rendering import own_function
 from ..tuning import default_tuning
@@ -29,11 +28,8 @@ def explain(traversal: Traversal, method: str, sizes: dict[str, int], last_updat
         f"{method}: {problem.why}",
         f"points: {problem.n:,} in {problem.dim}D, {traversal.dtype}, radius {problem.radius:g}",
     ]
-    if isinstance(problem.box, Systems):
-        lines.append(problem.box.describe())
-    elif problem.box is not None:
-        axes = ", ".join(f"axis {k} of length {length:g}" for k, length in enumerate(problem.box.lengths) if length)
-        lines.append(f"periodic: {axes}")
+    if domain := problem.domain.describe():
+        lines.append(domain)
     session = traversal.session
     lines.append(f"device: {session.profile}")
     if long or session.tuning != default_tuning(session.profile):
@@ -51,9 +47,8 @@ def _decisions(traversal: Traversal) -> list[str]:
     """What was decided about the kernels of a count, and from which crowding."""
     structure, problem = traversal.structure, traversal.problem
     count = own_function("count")
-    shared = structure.divides(count, problem.n)
-    images = structure.images_served(foreign=False)[0]
-    counting = structure.config_for(count, VisitVariant(shared=shared, images=images))
+    plan = structure.plan_visit(count, request_of_points(traversal))
+    counting = structure.config_for(count, VisitVariant(shared=plan.divided, images=plan.images[0]))
     values = [(field.name, getattr(counting, field.name)) for field in dataclasses.fields(counting)]
     said = ", ".join(f"{name} {_word(value)}" for name, value in values if value is not None)
     lines = [f"compiled for counts: {said}"]

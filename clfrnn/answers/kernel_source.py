@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from pyopencl import cltypes
 
-from ..domain.box import SYSTEMS
-from ..errors import InvalidInputError
 from ..methods.traversal import Traversal
 from ..runtime.rendering import render_inline
 
@@ -24,7 +22,8 @@ _USAGE = """// A walk over neighbors for kernels of your own: method {method}, {
 //       const int i = FRNN_POINT_ID(place);               // points in the index's order, with the caller's numbers
 //       const real_vec p = FRNN_POINT(place);
 //       int count = 0;
-//       FRNN_FOR_NEIGHBORS(p, radius, i)                  // position, radius, a point to leave out or -1
+//       FRNN_FOR_NEIGHBORS({query})
+//                                                         // {meaning}
 //           ++count;                                      // here: j, d2, dx, shift, r2, reach2
 //       FRNN_END_NEIGHBORS
 //       counts[i] = count;
@@ -33,6 +32,10 @@ _USAGE = """// A walk over neighbors for kernels of your own: method {method}, {
 // The radius may not exceed the index's. Between the two macros, break and continue leave one neighbor only; return and
 // barriers must not stand there. Build without -cl-fast-relaxed-math and its kin, which change who is a neighbor.
 """
+
+#: The arguments of FRNN_FOR_NEIGHBORS in the usage, and what they mean.
+_QUERY = "p, radius, i", "position, radius, a point to leave out or -1"
+_QUERY_IN_SYSTEM = "p, radius, i, FRNN_SYSTEM(i)", "position, radius, a point to leave out or -1, system"
 
 
 class KernelSource(NamedTuple):
@@ -46,6 +49,9 @@ class KernelSource(NamedTuple):
       the index of a point that is not its own neighbor, or -1. In scope are ``j``, ``d2``, ``dx``, ``shift``, ``r2``
       and ``reach2``, as in a :class:`~clfrnn.NeighborFunction`. ``break`` and ``continue`` leave one neighbor only;
       ``return`` and barriers must not stand there.
+      Where points have a batch, there is a fourth argument: the system of the position, as the place of its number
+      among those of the batch in ascending order. For any other number the loop finds nothing.
+    - ``FRNN_SYSTEM(i)``: the system of point ``i`` as such a place, where points have a batch.
     - ``FRNN_POINT(place)`` and ``FRNN_POINT_ID(place)``: the position and the index of the point at a place of the
       search order, from 0 up to ``num_points``. Work-items at adjacent places read adjacent memory.
     """
@@ -56,22 +62,20 @@ class KernelSource(NamedTuple):
 
 def make_kernel_source(traversal: Traversal, method: str) -> KernelSource:
     """The walk of a `method` over the points that its structure holds now."""
-    structure = traversal.structure
-    if traversal.problem.periodic in SYSTEMS:
-        raise InvalidInputError(
-            "a kernel of your own does not know the systems of its queries; use visit(), or build an index "
-            "without batch for each system",
-            argument="batch",
-        )
+    structure, dim, real = traversal.structure, traversal.dim, traversal.problem.real
     parts = render_inline(structure.stem, structure.config.inline())
+    batched = "SYSTEM" in parts
+    query, meaning = _QUERY_IN_SYSTEM if batched else _QUERY
+    loop = "frnn_position_, frnn_radius_, frnn_self_" + (", frnn_system_" if batched else "")
     header = "\n".join(
         (
-            _USAGE.format(method=method, dim=traversal.dim, real=traversal.problem.real),
+            _USAGE.format(method=method, dim=dim, real=real, query=query, meaning=meaning),
             parts["PRELUDE"],
             _macro("FRNN_PARAMETERS", parts["PARAMETERS"]),
             _macro("FRNN_POINT(frnn_place_)", parts["POINT"]),
             _macro("FRNN_POINT_ID(frnn_place_)", parts["POINT_ID"]),
-            _macro("FRNN_FOR_NEIGHBORS(frnn_position_, frnn_radius_, frnn_self_)", parts["BEGIN"]),
+            *([_macro("FRNN_SYSTEM(frnn_point_)", parts["SYSTEM"])] if batched else []),
+            _macro(f"FRNN_FOR_NEIGHBORS({loop})", parts["BEGIN"]),
             _macro("FRNN_END_NEIGHBORS", parts["END"]),
             "",
         )

@@ -7,13 +7,12 @@ from typing import Any
 import pyopencl.array as cla
 
 from ..arrays import is_device_array, is_scalar, one_radius, round_radii
-from ..domain.box import PeriodicBox
-from ..domain.systems import Systems
 from ..errors import InvalidInputError
 from ..host.numbers import shown, whole_number
+from ..methods.domain_tables.tables import DomainTables
 from ..methods.request import QueryRequest
 from ..methods.traversal import Traversal
-from ..points.batches import QuerySystems, in_one_system, take_query_systems, take_systems
+from ..points.batches import QuerySystems, in_one_system, take_query_systems
 from ..points.conditions import BoundCondition, bind_condition
 from ..points.deferred_checks import Check, check_largest
 from ..points.periodic_box import check_host_near
@@ -38,25 +37,22 @@ def make_request(
     `query_batch` may be :class:`QuerySystems` that were taken before.
     """
     structure, session, checks = traversal.structure, traversal.session, traversal.checks
+    by_system = query_batch is not None or traversal.problem.domain.num_points is not None
     if queries is None and radius is None:
         condition = bind_condition(session, where, traversal.dtype, m=traversal.num_points, n=traversal.num_points)
-        _, condition = _in_systems(traversal, None, 0, query_batch, condition)
+        if by_system:
+            _, condition = _in_systems(traversal, None, query_batch, condition)
         return request_of_points(traversal, include_self=bool(include_self), half=bool(half), where=condition)
     running: list[Check] = []
-    array = bounds = None
+    array = bounds = systems = None
     m = traversal.num_points
     if queries is not None:
-        array, bounds, host, _ = take_points(
-            session,
-            queries,
-            "queries",
-            real=traversal.dtype,
-            find_box=lambda taken: structure.find_bounds_of_queries(_as_wide(traversal, taken)),
-        )
-        _as_wide(traversal, array)
-        box = traversal.problem.box
-        if host is not None and host.size and box is not None and not isinstance(box, Systems):
-            check_host_near("queries", box, host)
+        array, _, host, _ = take_points(session, queries, "queries", real=traversal.dtype, bounded=False)
+        _check_width(traversal, array)
+        if host is None:
+            bounds = structure.find_bounds_of_queries(array)
+        elif host.size and traversal.problem.space.kind:
+            check_host_near("queries", traversal.problem.space, host)
         m = array.shape[0]
     scalar, radii = _take_radius(traversal, radius, m, running)
     if half and array is not None:
@@ -72,7 +68,8 @@ def make_request(
             argument="half",
         )
     condition = bind_condition(session, where, traversal.dtype, m=m, n=traversal.num_points)
-    systems, condition = _in_systems(traversal, array, m, query_batch, condition)
+    if by_system:
+        systems, condition = _in_systems(traversal, array, query_batch, condition)
     order = structure.order_queries(array, bounds, radii)
     if bounds is not None:
         running.append(Check("queries", bounds))
@@ -106,51 +103,33 @@ def request_of_points(
     return request if where is None else request._replace(where=where)
 
 
-def systems_of(request: QueryRequest, domain: PeriodicBox | None) -> cla.Array | None:
+def systems_of(request: QueryRequest, tables: DomainTables) -> cla.Array | None:
     """The system of each query of a request, (m,) int32; None where points do not lie in many."""
-    if not isinstance(domain, Systems):
-        return None
-    found: cla.Array = domain.placing.ranks if request.systems is None else request.systems
-    return found
+    return tables.ranks if request.systems is None else request.systems
 
 
 def _in_systems(
-    traversal: Traversal, queries: cla.Array | None, m: int, query_batch: Any, where: BoundCondition | None
+    traversal: Traversal, queries: cla.Array | None, query_batch: Any, where: BoundCondition | None
 ) -> tuple[cla.Array | None, BoundCondition | None]:
     """The systems of queries, and the condition that a neighbor is of the query's system."""
-    systems = traversal.problem.box
-    if queries is None and query_batch is not None:
-        raise InvalidInputError(
-            f"expected none without queries, got {shown(query_batch)}; points have the numbers of batch",
-            argument="query_batch",
-        )
-    if not isinstance(systems, Systems):
-        if query_batch is not None and not traversal.num_points:
-            take_systems(traversal.session, query_batch, "query_batch", m)
-        elif query_batch is not None:
-            raise InvalidInputError(
-                f"expected none, as points have no batch, got {shown(query_batch)}; pass batch= with the points",
-                argument="query_batch",
-            )
-        return None, where
-    if queries is None:
-        return None, in_one_system(systems, None, where)
-    taken = query_batch
+    tables, taken = traversal.structure.images.tables, query_batch
     if not isinstance(taken, QuerySystems):
-        taken = take_query_systems(traversal.session, systems, query_batch, m)
-        systems.placing.bounds_of_queries(queries, taken.ranks)
-    return taken.array, in_one_system(systems, taken, where)
+        m = None if queries is None else queries.shape[0]
+        taken = take_query_systems(traversal.session, traversal.problem.domain, query_batch, m)
+        if taken is not None:
+            tables.bound_systems(queries, taken.ranks)
+    assert tables.ranks is not None, "a batch of queries is refused where points have none"
+    return taken and taken.array, in_one_system(tables.ranks, taken, where)
 
 
-def _as_wide(traversal: Traversal, queries: cla.Array) -> cla.Array:
-    """Return the queries, or raise where they have not as many coordinates as the points."""
+def _check_width(traversal: Traversal, queries: cla.Array) -> None:
+    """Raise where queries have not as many coordinates as the points."""
     if queries.shape[1] != traversal.dim:
         raise InvalidInputError(
             f"expected shape (m, {traversal.dim}), as the points have, got {queries.shape}; "
             f"pass {traversal.dim} coordinates for each query",
             argument="queries",
         )
-    return queries
 
 
 def _take_radius(traversal: Traversal, radius: Any, m: int, running: list[Check]) -> tuple[float, cla.Array | None]:

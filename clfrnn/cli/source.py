@@ -75,11 +75,10 @@ def source(
     survey = Survey(n=points, low=(0.0,) * dim, high=(1.0,) * dim)
     problem = Problem(
         n=points,
-        dim=dim,
+        domain=PeriodicBox(lengths=(1.0 if periodic else 0.0,) * dim, low=None),
         real="double" if float64 else "float",
         radius=radius,
         survey=survey,
-        box=PeriodicBox(lengths=(1.0,) * dim, low=None) if periodic else None,
     )
     chosen = METHODS[method] if method != "auto" else choose_method(problem, facts, tuning).method
     if dim not in chosen.dims:

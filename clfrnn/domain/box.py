@@ -1,16 +1,30 @@
-"""PeriodicBox: a domain that repeats."""
+"""Domain: where points lie and which of their images count; and PeriodicBox: space whose axes repeat, or do not."""
 
 from __future__ import annotations
 
+import abc
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["CELLS", "EPSILON", "FARTHEST", "SLACK", "SYSTEMS", "PeriodicBox", "find_far_coordinate", "lies_inside"]
+__all__ = [
+    "CELLS",
+    "EPSILON",
+    "FARTHEST",
+    "SLACK",
+    "SYSTEMS",
+    "Domain",
+    "Frame",
+    "PeriodicBox",
+    "find_far_coordinate",
+    "lies_inside",
+    "open_space",
+]
 
 #: Kinds of domains that :mod:`.lattice` describes; images of the second are counted along combinations of the vectors
 #: that the caller gave.
@@ -30,20 +44,111 @@ EPSILON = {"float": 2.0**-23, "double": 2.0**-52}
 SLACK = 2.0**-16
 
 
+class Domain(abc.ABC):
+    """Open space, a periodic box or cell, or many systems: a frozen value that knows no positions and no device."""
+
+    @property
+    @abc.abstractmethod
+    def kind(self) -> str:
+        """What programs are compiled for: "" in open space, "box", one of :data:`CELLS`, or one of :data:`SYSTEMS`."""
+
+    @property
+    @abc.abstractmethod
+    def space(self) -> PeriodicBox:
+        """The space in which methods place points: for many systems open space, in which each has a slot of its own."""
+
+    @property
+    @abc.abstractmethod
+    def has_images(self) -> bool:
+        """Whether a point has images."""
+
+    @functools.cached_property
+    def num_points(self) -> int | None:
+        """The number of points where the domain knows the system of each; None where there may be any number."""
+        return None
+
+    @abc.abstractmethod
+    def parts(self, n: int) -> Sequence[tuple[PeriodicBox, int]]:
+        """The spaces in which queries look for neighbors, and the largest number of `n` points that lie in each."""
+
+    @abc.abstractmethod
+    def repeats(self, radius: float) -> bool:
+        """Whether a query may see two images of one point within `radius`, with a margin for the coarsest rounding."""
+
+    @abc.abstractmethod
+    def images(self, radius: float) -> float:
+        """The mean number of images of the space that a query covers."""
+
+    @abc.abstractmethod
+    def most_images(self, radius: float) -> float:
+        """The largest number of images of the space that a query covers, including rounding."""
+
+    @abc.abstractmethod
+    def describe(self) -> str:
+        """The domain in words; "" in open space."""
+
+
+class Frame(NamedTuple):
+    """The directions of a space as arrays, (dim, dim) and for weights (dim,); see :class:`.lattice.PeriodicCell`."""
+
+    normals: npt.NDArray[np.float64]
+    vectors: npt.NDArray[np.float64]
+    #: the vectors along which images are counted, and how often each of `vectors` is in these
+    steps: npt.NDArray[np.float64]
+    combinations: npt.NDArray[np.float64]
+    weights: npt.NDArray[np.float64]
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class PeriodicBox:
+class PeriodicBox(Domain):
     """The length of each periodic axis, 0 for other axes, and the low corner of the box where the caller has given it.
 
-    The low corner never changes a result; it decides which points lie inside the box.
+    Where no axis is periodic, this is open space. The low corner never changes a result; it decides which points lie
+    inside the box.
     """
 
     lengths: tuple[float, ...]
     low: tuple[float, ...] | None
 
-    @property
+    @functools.cached_property
     def kind(self) -> str:
-        """What programs are compiled for: "box", one of :data:`CELLS`, or one of :data:`SYSTEMS`."""
-        return "box"
+        """See :class:`Domain`."""
+        return "box" if any(self.lengths) else ""
+
+    @functools.cached_property
+    def space(self) -> PeriodicBox:
+        """The box itself."""
+        return self
+
+    @functools.cached_property
+    def has_images(self) -> bool:
+        """See :class:`Domain`."""
+        return bool(self.kind)
+
+    def parts(self, n: int) -> Sequence[tuple[PeriodicBox, int]]:
+        """The box alone, with all points."""
+        return ((self, n),)
+
+    def describe(self) -> str:
+        """See :class:`Domain`."""
+        axes = ", ".join(f"axis {k} of length {length:g}" for k, length in enumerate(self.lengths) if length)
+        return f"periodic: {axes}" if axes else ""
+
+    @property
+    def frame(self) -> Frame:
+        """The directions along which points are placed: the axes."""
+        lengths, unit = np.diag(self.lengths), np.eye(len(self.lengths))
+        return Frame(unit, lengths, lengths, unit, np.ones(len(unit)))
+
+    @property
+    def most_visited(self) -> float:
+        """The largest number of images that a query visits besides those within its radius, by rounding."""
+        return math.prod([3.0 for length in self.lengths if length])
+
+    @property
+    def extents(self) -> tuple[float, ...]:
+        """How far points inside may lie from the origin on each axis for pads to stay small; infinite on most."""
+        return (math.inf,) * len(self.lengths)
 
     def places(self, positions: Any) -> Any:
         """The coordinates by which `positions`, (n, dim), are placed in the box: the positions themselves."""
@@ -51,6 +156,8 @@ class PeriodicBox:
 
     def into_box(self, positions: npt.NDArray[Any], starts: tuple[float, ...]) -> npt.NDArray[Any]:
         """The images of `positions`, (n, dim), in the box with the low corner `starts`, about as kernels find them."""
+        if not self.kind:
+            return positions
         periods = np.where(np.greater(self.lengths, 0), self.lengths, np.inf)
         with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
             return positions - np.floor((positions - np.array(starts)) / periods) * self.lengths
@@ -58,11 +165,6 @@ class PeriodicBox:
     def limits(self, real: str) -> tuple[float, ...]:
         """How far from the origin rounding lets images be distinguished on each axis; infinite where there are none."""
         return tuple(FARTHEST[real] / 2 * length if length else math.inf for length in self.lengths)
-
-    @property
-    def has_images(self) -> bool:
-        """Whether any axis repeats."""
-        return True
 
     @property
     def sides(self) -> tuple[float, ...]:
@@ -76,6 +178,8 @@ class PeriodicBox:
 
     def starts(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[float, ...]:
         """The best low corner for points between `low` and `high`: all points lie inside the box where possible."""
+        if not self.kind:
+            return self.lengths
         return tuple(
             self._start(axis, a, b) if length else 0.0
             for axis, (length, a, b) in enumerate(zip(self.lengths, low, high, strict=True))
@@ -92,26 +196,26 @@ class PeriodicBox:
         return 0.0
 
     def repeats(self, radius: float) -> bool:
-        """Whether a query may see two images of one point within `radius`, with a margin for the coarsest rounding."""
+        """See :class:`Domain`."""
         return any(length and 2.0 * radius >= 0.7 * length for length in self.lengths)
 
     def images(self, radius: float) -> float:
-        """The mean number of images of the box that a query covers."""
-        return math.prod(2.0 * radius / length + 1.0 for length in self.lengths if length)
+        """See :class:`Domain`."""
+        return math.prod([2.0 * radius / length + 1.0 for length in self.lengths if length]) if self.kind else 1.0
 
     def most_images(self, radius: float) -> float:
-        """The largest number of images of the box that a query covers, including rounding."""
+        """See :class:`Domain`."""
         return math.prod(2.0 * radius / length + 3.0 for length in self.lengths if length)
 
     def most_shift(self, radius: float) -> float:
         """The largest number of lengths or lattice vectors by which neighbors of queries in the box are shifted."""
-        return max(radius / length + 1.5 for length in self.lengths if length)
+        return max((radius / length + 1.5 for length in self.lengths if length), default=0.0)
 
     def pads(self, starts: tuple[float, ...], real: str) -> tuple[float, ...]:
         """The padding of windows on each axis, for queries and points inside a box with the low corner `starts`.
 
         It is the sum of the rounding of coordinates, images and differences, and of the distance by which a point that
-        counts as inside may lie outside. The kernel of ``domain_tables/periodic_images.cl.mako`` computes it
+        counts as inside may lie outside. The kernel of ``methods/domain_tables/periodic_images.cl.mako`` computes it
         for other points.
         """
         return tuple(
@@ -128,8 +232,10 @@ class PeriodicBox:
         """
         return all(2 * reach < 0.99 * length for length, reach in zip(self.lengths, reaches, strict=True) if length)
 
-    def domain(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    def filled(self, low: tuple[float, ...], high: tuple[float, ...]) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The corners of the space that points fill: one period, or their extent on an axis that is not periodic."""
+        if not self.kind:
+            return low, high
         starts = self.starts(low, high)
         corners = [
             (start, start + length) if length else (a, b)
@@ -147,6 +253,12 @@ class PeriodicBox:
         )
 
 
+@functools.cache
+def open_space(dim: int) -> PeriodicBox:
+    """Space of which no axis repeats."""
+    return PeriodicBox(lengths=(0.0,) * dim, low=None)
+
+
 def lies_inside(start: float, length: float, low: float, high: float) -> bool:
     """Whether points between `low` and `high` on an axis lie in one period of it."""
     slack = SLACK / 2 * length
@@ -154,10 +266,10 @@ def lies_inside(start: float, length: float, low: float, high: float) -> bool:
 
 
 def find_far_coordinate(
-    box: PeriodicBox, low: tuple[float, ...], high: tuple[float, ...], real: str
+    space: PeriodicBox, low: tuple[float, ...], high: tuple[float, ...], real: str
 ) -> tuple[int, float] | None:
     """The axis and coordinate of a point so far from a periodic box that images cannot be distinguished, or None."""
-    for axis, (most, a, b) in enumerate(zip(box.limits(real), low, high, strict=True)):
+    for axis, (most, a, b) in enumerate(zip(space.limits(real), low, high, strict=True)):
         if a < -most or b > most:
             return axis, max(a, b, key=abs)
     return None

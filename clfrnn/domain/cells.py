@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .box import PeriodicBox, lies_inside
+from .box import lies_inside
 
 __all__ = [
     "CellCounts",
@@ -144,13 +144,10 @@ def count_cells(
     sides: tuple[float, ...],
     n: int,
     real: str,
-    box: PeriodicBox | None = None,
+    lengths: tuple[float, ...] = (),
 ) -> CellCounts:
     """The cells of :func:`fit_cells`, before the sides of a torus are fitted to a periodic box."""
-    lengths = box.lengths if box is not None else (0.0,) * len(sides)
-    if box is not None:
-        low, high = box.domain(low, high)
-    axes = map(_count_on_axis, low, high, sides, lengths, (real,) * len(sides))
+    axes = map(_count_on_axis, low, high, sides, lengths or (0.0,) * len(sides), (real,) * len(sides))
     whole, shape, periods = zip(*axes, strict=True)
     wrapped = math.prod(shape) > min(max(64, _DENSE_CELLS_PER_POINT * n), _MOST_CELLS)
     torus = 1 << (max(32, min(2 * n, _MOST_CELLS // 2)) - 1).bit_length() if wrapped else 0
@@ -176,9 +173,11 @@ def fit_cells(
     sides: tuple[float, ...],
     n: int,
     real: str,
-    box: PeriodicBox | None = None,
+    lengths: tuple[float, ...] = (),
 ) -> CellGrid:
     """The grid of cells with the given `sides`, or with the next larger ones whose coordinates stay in range.
+
+    The domain is between `low` and `high`. On periodic axes these are one of the `lengths` apart; others have length 0.
 
     Memory is bounded by the number of points, whatever their extent: a domain of up to four cells for each point is
     covered by the grid, and a larger one wraps around a torus of about two cells for each point. Sides change only on
@@ -186,19 +185,17 @@ def fit_cells(
     of times, so that a row of cells that crosses the edge of the box crosses the edge of the torus there, and is
     divided once.
     """
-    counts = count_cells(low=low, high=high, sides=sides, n=n, real=real, box=box)
+    counts = count_cells(low=low, high=high, sides=sides, n=n, real=real, lengths=lengths)
     shape, periods = counts.shape, list(counts.periods)
     if counts.torus:
         shape = _torus(shape, counts.torus, along=max(1, periods[0] // _LEAST_WRAPS) if periods[0] else 0)
         periods[0] -= periods[0] % shape[0]
-    lengths = box.lengths if box is not None else (0.0,) * len(sides)
     sides = tuple(
         [
             length / period if period else side
-            for length, period, side in zip(lengths, periods, counts.sides, strict=True)
+            for length, period, side in zip(lengths or (0.0,) * len(periods), periods, counts.sides, strict=True)
         ]
     )
-    low = low if box is None else box.domain(low, high)[0]
     wrapped = counts.torus > 0
     return grid_of(low=low, sides=sides, shape=shape, periods=tuple(periods), real=real, wrapped=wrapped)
 

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidInputError
 from ..host.numbers import real_number, shown
-from .box import EPSILON, FARTHEST, SLACK, PeriodicBox
+from .box import EPSILON, FARTHEST, SLACK, Frame, PeriodicBox
 from .reduction import short_combinations
 
 __all__ = ["PeriodicCell", "cell_from_parameters", "periodic_cell"]
@@ -74,7 +74,7 @@ class PeriodicCell(PeriodicBox):
 
     @functools.cached_property
     def kind(self) -> str:
-        """See :class:`PeriodicBox`."""
+        """See :class:`~.box.Domain`."""
         unchanged = all(times == (k == j) for k, row in enumerate(self.combinations) for j, times in enumerate(row))
         return "cell" if unchanged else "reduced_cell"
 
@@ -83,6 +83,12 @@ class PeriodicCell(PeriodicBox):
         """The vectors along which images are counted, as rows; zeros on axes that are not periodic."""
         found: npt.NDArray[np.float64] = np.array(self.combinations, np.float64) @ np.array(self.vectors)
         return found
+
+    @property
+    def frame(self) -> Frame:
+        """See :class:`~.box.Frame`."""
+        vectors, combinations = np.array(self.vectors), np.array(self.combinations, np.float64)
+        return Frame(np.array(self.normals), vectors, self.steps, combinations, np.array(self.weights))
 
     def places(self, positions: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The heights of `positions`, (n, dim), in float64."""
@@ -129,7 +135,7 @@ class PeriodicCell(PeriodicBox):
 
     @property
     def most_visited(self) -> float:
-        """The largest number of images of the cell that a query visits besides those within its radius, by rounding."""
+        """See :class:`PeriodicBox`."""
         pad = 64 * EPSILON[self.real] * max(self._distinguished, self._near) * len(self.lengths)
         return math.prod(2 * pad / length + 3 for length in self.lengths if length)
 
@@ -337,11 +343,13 @@ def cell_from_parameters(  # noqa: PLR0917 — as every program of crystallograp
     a, b, c, alpha, beta, gamma = map(real_number, (a, b, c, alpha, beta, gamma))
     lengths, angles = (a, b, c), (alpha, beta, gamma)
     if not all(math.isfinite(length) and length > 0 for length in lengths):
-        raise InvalidInputError(f"a, b, c: expected three positive lengths, got {given[0]}; pass lengths, then angles")
+        raise InvalidInputError(
+            f"expected three positive lengths, got {given[0]}; pass lengths, then angles", argument="a, b, c"
+        )
     if not all(0 < angle < 180 for angle in angles):
         raise InvalidInputError(
-            f"alpha, beta, gamma: expected three angles between 0 and 180 degrees, got {given[1]}; pass lengths, then "
-            "angles in degrees"
+            f"expected three angles between 0 and 180 degrees, got {given[1]}; pass lengths, then angles in degrees",
+            argument="alpha, beta, gamma",
         )
     # Right angles are exact, so that a cell of right angles is a box.
     cosines = [0.0 if angle == 90 else math.cos(math.radians(angle)) for angle in angles]
@@ -350,8 +358,9 @@ def cell_from_parameters(  # noqa: PLR0917 — as every program of crystallograp
     up = 1.0 - cosines[1] ** 2 - along**2
     if not up > 0:
         raise InvalidInputError(
-            f"alpha, beta, gamma: no three vectors have the angles {given[1]} between them; each angle must be less "
-            "than the sum of the other two, and the three less than 360 degrees"
+            f"no three vectors have the angles {given[1]} between them; each angle must be less "
+            "than the sum of the other two, and the three less than 360 degrees",
+            argument="alpha, beta, gamma",
         )
     return np.array(
         [(a, 0.0, 0.0), (b * cosines[2], b * sine, 0.0), (c * cosines[1], c * along, c * math.sqrt(up))], np.float64

@@ -7,16 +7,27 @@ result. Slots are so far apart that the window of a query meets no other slot, u
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from .box import EPSILON, SLACK, SYSTEMS
-from .systems import SystemCells, SystemFacts, Systems
+from .systems import SystemFacts, Systems
 
-__all__ = ["SystemHeights", "into_slots", "lay_out_cells", "lay_out_systems", "space_of_slots", "table_length"]
+__all__ = [
+    "SystemBounds",
+    "SystemCells",
+    "SystemHeights",
+    "into_slots",
+    "lay_out_cells",
+    "lay_out_systems",
+    "space_of_slots",
+    "spanning_reaches",
+    "table_length",
+]
 
 #: Distance of slots, in reaches: a query at the edge of an image of its system sees the other edge of it.
 _APART = 2.02
@@ -33,9 +44,32 @@ _MOST_ON_AXIS = 2.0**28
 #: Factor by which a side that divides a length still divides it after rounding.
 _WHOLE = 1 + 1e-6
 
+#: The share by which a reach that spans a system is larger than it must be.
+_SPARE = 1.01
+
 _DTYPE = {"float": np.float32, "double": np.float64}
 
 _Numbers = npt.NDArray[np.float64]
+
+
+class SystemBounds(NamedTuple):
+    """The lowest and the highest heights of rows in each system, (systems, dim); infinite where there are no rows."""
+
+    low: _Numbers
+    high: _Numbers
+
+
+@dataclasses.dataclass(frozen=True)
+class SystemCells:
+    """A grid of cells for each system, one after the other."""
+
+    #: the image table of each system, and one for queries of no system, (systems + 1, numbers)
+    tables: _Numbers
+    #: (systems + 1, 4): the shape of each grid, and the address of its first cell; an empty cell stands behind the last
+    shapes: npt.NDArray[np.int32]
+    cells: int
+    #: whether the window of each query in its box crosses at most one edge of each axis
+    wraps_once: bool
 
 
 def table_length(dim: int, *, reduced: bool) -> int:
@@ -64,7 +98,8 @@ class SystemHeights:
     All are (systems, dim). A system without points has an infinite `low`.
     """
 
-    def __init__(self, systems: Systems, low: _Numbers, high: _Numbers) -> None:
+    def __init__(self, systems: Systems, bounds: SystemBounds) -> None:
+        low, high = bounds
         facts, filled = systems.facts, np.isfinite(low) & np.isfinite(high)
         self.low, self.high = np.where(filled, low, 0.0), np.where(filled, high, 0.0)
         self.periodic = facts.lengths > 0
@@ -76,6 +111,29 @@ class SystemHeights:
         inside = (self.low >= self.starts - slack) & (self.high <= self.starts + facts.lengths + slack)
         #: whether all points lie inside the domains of their systems
         self.in_box = bool(((~self.periodic | inside) & (self.far <= facts.extents / 2)).all())
+
+
+def spanning_reaches(systems: Systems, heights: SystemHeights, k: int, queries: SystemBounds | None) -> _Numbers:
+    """For each system a radius within which a query sees all of its points, or more than k images of them.
+
+    `queries` are the bounds of queries, None where these are the points.
+    """
+    begin, end = heights.begin, heights.end
+    if queries is not None:
+        begin, end = np.minimum(begin, queries.low), np.maximum(end, queries.high)
+    counts, axes = systems.counts, heights.periodic.sum(axis=1)
+    turns = np.zeros(len(counts))
+    while True:
+        few = (axes > 0) & (counts > 0) & (counts * (2 * turns + 1.0) ** axes <= k)
+        if not few.any():
+            break
+        turns[few] = np.maximum(turns[few] + 1, np.floor(0.45 * (k / counts[few]) ** (1 / axes[few])))
+    sides = np.where(heights.periodic, (turns[:, None] + 0.5) * systems.facts.spans, end - begin)
+    far = np.maximum(np.abs(begin), np.abs(end)).max(axis=1, initial=0.0)
+    with np.errstate(over="ignore"):
+        longest = _SPARE * np.sqrt((sides**2).sum(axis=1))
+    found: _Numbers = longest + 64 * EPSILON[systems.real] * math.sqrt(systems.dim) * far
+    return found
 
 
 def space_of_slots(heights: SystemHeights, reach: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -190,7 +248,7 @@ def lay_out_cells(systems: Systems, heights: SystemHeights, sides: tuple[float, 
     """
     facts, dim, many = systems.facts, systems.dim, len(systems.numbers)
     extents = heights.end - heights.begin
-    counts = np.bincount(systems.ranks, minlength=many)
+    counts = systems.counts
     with np.errstate(over="ignore", invalid="ignore"):
         wanted = np.where(heights.periodic, np.floor(extents / sides * _WHOLE), np.floor(extents / sides) + 1)
     wanted = np.clip(np.nan_to_num(wanted, nan=1.0), 1, _MOST_ON_AXIS)

@@ -62,7 +62,7 @@ def choose_method(
     n, dim = problem.n, problem.dim
     if not n:
         return Choice(BruteForce(), "chosen by auto, as there are no points")
-    periodic = problem.box is not None
+    periodic = bool(problem.periodic)
     few = _few_points(profile, tuning, dim=dim, queries=queries, periodic=periodic)
     of_these = f"up to {few:,} points" if queries is None else f"{n:,} points, for {queries:,} queries,"
     binned = is_worth_binning(n, profile, tuning, dim=dim, queries=queries, periodic=periodic)

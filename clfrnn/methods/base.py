@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-import pyopencl.array as cla
-
 from ..config import KernelConfig
 from ..points.argument_types import MethodName
 from ..points.deferred_checks import DeferredChecks
-from ..primitives.readback import PendingBox
 from ..problem import Problem
 from ..profile import DeviceProfile
 from ..runtime.session import Session
 from ..tuning import Tuning
-from .structure import SearchStructure
+from .structure import NewPoints, SearchStructure
 
 __all__ = ["Method", "MethodPlan"]
 
@@ -61,12 +58,9 @@ class Method(Protocol):
         checks: DeferredChecks,
         plan: Any,
         *,
-        points: cla.Array,
-        bounds: PendingBox | None,
+        new: NewPoints,
     ) -> SearchStructure:
-        """Build the structure of a plan; `bounds` as for :meth:`build`."""
+        """Build the structure of a plan; `new` as for :meth:`build`."""
 
-    def build(
-        self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
-    ) -> SearchStructure:
-        """Build the structure; `bounds` is given where the survey found the box or an axis is periodic."""
+    def build(self, session: Session, problem: Problem, checks: DeferredChecks, new: NewPoints) -> SearchStructure:
+        """Build the structure; the points have bounds where the survey found these or an axis is periodic."""

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import REAL_OF
-from ..domain.box import CELLS, SYSTEMS, PeriodicBox
+from ..domain.box import CELLS, SYSTEMS, Domain
 from ..domain.cells import CellGrid
-from ..domain.lattice import PeriodicCell
 from ..runtime.scratch import Scratch
 
 __all__ = ["Lanes", "PackedGrid", "pack_box", "pack_cells", "pack_grid", "pack_lanes"]
@@ -40,26 +39,28 @@ def pack_grid(grid: CellGrid, dtype: np.dtype[Any]) -> tuple[Lanes, ...]:
     )
 
 
-def pack_box(box: PeriodicBox, low: tuple[float, ...], real: str, dtype: np.dtype[Any]) -> tuple[Lanes, ...]:
+def pack_box(domain: Domain, low: tuple[float, ...], dtype: np.dtype[Any]) -> tuple[Lanes, ...]:
     """The arguments of a periodic box with the low corner `low`: lengths, padding of windows, and both edges.
 
     Those of a cell are the same of heights, with the growth of windows in the spare lanes of the padding, the lattice
-    vectors, and where images are counted along combinations of these, the combinations.
+    vectors, and where images are counted along combinations of these, the combinations. Open space has none, and each
+    of many systems has a table.
     """
-    if box.kind in SYSTEMS:  # each has a table
+    box, kind = domain.space, domain.kind
+    if not box.kind:
         return ()
     lengths, first = (pack_lanes(values, dtype, 0) for values in (box.lengths, low))
-    pads = pack_lanes(box.pads(low, real), dtype, box.growth)
+    pads = pack_lanes(box.pads(low, REAL_OF[dtype]), dtype, box.growth)
     with np.errstate(over="ignore"):  # an edge that overflows is never crossed
         last = first + lengths
     free = lengths == 0
     edges = np.where(free, -np.inf, first).astype(dtype), np.where(free, np.inf, last).astype(dtype)
-    vectors = box.vectors if isinstance(box, PeriodicCell) else ()
-    combinations = box.combinations if isinstance(box, PeriodicCell) and box.kind == CELLS[1] else ()
+    vectors = box.frame.vectors.tolist() if kind in CELLS else []
+    combinations = box.frame.combinations.tolist() if kind == CELLS[1] else []
     return (
         *(lengths, pads, *edges),
-        *(pack_lanes(vector, dtype, 0) for vector in vectors),
-        *(pack_lanes(times, np.int32, 0) for times in combinations),
+        *(pack_lanes(tuple(vector), dtype, 0) for vector in vectors),
+        *(pack_lanes(tuple(times), np.int32, 0) for times in combinations),
     )
 
 
@@ -69,7 +70,7 @@ class PackedGrid:
 
     grid: CellGrid
     dtype: np.dtype[Any]
-    #: the kind of the periodic box, or ""
+    #: the kind of the domain
     periodic: str
     #: the arguments of the grid, followed by those of the box
     numbers: tuple[Any, ...]
@@ -89,10 +90,9 @@ class PackedGrid:
         return self.numbers if images is None else (*self.numbers, images.base_data)
 
 
-def pack_cells(grid: CellGrid, dtype: np.dtype[Any], box: PeriodicBox | None = None) -> PackedGrid:
-    """Pack `grid` for coordinates of `dtype`, and the periodic `box` around it; nothing where systems have own ones."""
-    own_cells = box is not None and box.kind in SYSTEMS
-    numbers: tuple[Any, ...] = () if own_cells else pack_grid(grid, dtype)
-    if box is not None:
-        numbers = (*numbers, *pack_box(box, grid.low, REAL_OF[dtype], dtype))
-    return PackedGrid(grid=grid, dtype=dtype, periodic="" if box is None else box.kind, numbers=numbers)
+def pack_cells(grid: CellGrid, dtype: np.dtype[Any], domain: Domain) -> PackedGrid:
+    """Pack `grid` for coordinates of `dtype`, and the periodic box around it; nothing where systems have own ones."""
+    numbers: tuple[Any, ...] = () if domain.kind in SYSTEMS else pack_grid(grid, dtype)
+    if domain.space.kind:
+        numbers = (*numbers, *pack_box(domain, grid.low, dtype))
+    return PackedGrid(grid=grid, dtype=dtype, periodic=domain.kind, numbers=numbers)

@@ -89,13 +89,11 @@ class QueryRequest(NamedTuple):
                 session.copy(array, copies[name])
         return self._replace(**copies)
 
-    def variant(self, images: str, *, part: bool) -> VisitVariant:
-        """The variant of the walk for this request, in a launch that serves those `images`."""
+    def variant(self) -> VisitVariant:
+        """The variant of the walk for this request, where launches do not differ in more."""
         return VisitVariant(
-            images=images,
             foreign=self.queries is not None,
             placed=self.reads_copy,
             radii=self.radii is not None,
             half=self.half,
-            part=part,
         )

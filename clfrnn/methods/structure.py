@@ -13,20 +13,35 @@ import pyopencl.array as cla
 from ..arrays import DTYPE_OF
 from ..config import RunConfig, TileConfig, VisitVariant
 from ..domain.cells import CellGrid
-from ..domain.systems import Systems
-from ..domain_tables.image_table import image_table
 from ..functions import WalkFunction
 from ..points.deferred_checks import DeferredChecks
 from ..primitives.readback import Box, PendingBox
-from ..primitives.reduce import bounding_box
 from ..problem import Problem
 from ..runtime.program import Kernel
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
+from .domain_tables.tables import DomainTables, Images
 from .first_pass.plan import ListFacts
 from .request import QueryRequest
+from .visit_plan import VisitPlan
 
-__all__ = ["Readers", "SearchStructure"]
+__all__ = ["NewPoints", "Readers", "SearchStructure"]
+
+
+class NewPoints(NamedTuple):
+    """Points that a structure is built over, or that take the place of others, (n, dim)."""
+
+    points: cla.Array
+    #: their bounding box on the device, in a cell that of their heights; None where nobody needs it
+    bounds: PendingBox | None
+    #: the domain, and how these points lie in it
+    tables: DomainTables
+
+    @property
+    def known_bounds(self) -> PendingBox:
+        """The bounding box, for methods over points that were surveyed."""
+        assert self.bounds is not None, "a survey finds the bounding box of points"
+        return self.bounds
 
 
 class Readers(NamedTuple):
@@ -54,7 +69,6 @@ class SearchStructure(abc.ABC):
     def __init__(self, session: Session, problem: Problem, checks: DeferredChecks) -> None:
         self.session, self.problem, self.checks = session, problem, checks
         self.dtype = DTYPE_OF[problem.real]
-        self.image_table = None if problem.box is None else image_table(session, problem.box, self.dtype)
 
     @property
     def plan(self) -> Any:
@@ -64,13 +78,12 @@ class SearchStructure(abc.ABC):
     # Points.
 
     @abc.abstractmethod
-    def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
+    def update(self, new: NewPoints, box: Box | None) -> str:
         """Place new points, and return "refit" or "rebuilt".
 
         Parameters
         ----------
-        points : (n, dim)
-        bounds : the bounding box of the points on the device
+        new : the points, with their bounds
         box : the newest bounding box of points that has come to the host, of these or of earlier points; None where the
             structure has seen it before
         """
@@ -82,9 +95,10 @@ class SearchStructure(abc.ABC):
     def arguments(self) -> tuple[Any, ...]:
         """The arguments of the walk that follow those which all walks share; they describe the current points."""
 
+    @property
     @abc.abstractmethod
-    def box_starts(self) -> tuple[float, ...]:
-        """The low corner of the periodic box, as the current points were placed in it."""
+    def images(self) -> Images:
+        """The domain of the current points on the device, and their images."""
 
     @abc.abstractmethod
     def buffers(self) -> dict[str, cla.Array | Scratch]:
@@ -99,23 +113,15 @@ class SearchStructure(abc.ABC):
         """The cells that the points lie in, or None where the method has no cells."""
         return None
 
-    def find_bounds(self, points: cla.Array) -> PendingBox:
-        """The bounding box of new points: a launch that finds it is enqueued here, or :meth:`update` finds it."""
-        bounds = self.checks.slot()
-        if self.image_table is None:
-            return bounding_box(self.session, points, bounds)
+    def find_bounds(self, points: cla.Array) -> NewPoints:
+        """New points with their bounding box: a launch that finds it is enqueued here, or :meth:`update` finds it."""
+        return self.bounded(points)
+
+    def bounded(self, points: cla.Array) -> NewPoints:
+        """New points with their bounding box, and the launch that finds it."""
+        bounds, images = self.checks.slot(), self.images
         # The periodic box most likely begins where it began for the last points.
-        self.image_table.find_bounds(points, self.box_starts(), bounds)
-        return bounds
-
-    def measure_bounds(self, rows: cla.Array, bounds: PendingBox) -> PendingBox:
-        """Enqueue the search for the bounding box of points or queries: in a cell that of their heights."""
-        placed = rows if self.image_table is None else self.image_table.place(rows, self.box_starts())
-        return bounding_box(self.session, placed, bounds)
-
-    def images(self, starts: tuple[float, ...], bounds: PendingBox | None) -> tuple[Scratch, ...]:
-        """The image table as a tuple of one array; an empty tuple where no axis is periodic."""
-        return () if self.image_table is None else (self.image_table.images(starts, bounds),)
+        return NewPoints(points, bounds, images.tables.find_bounds(points, images.starts, bounds))
 
     def readers(self) -> Readers | None:
         """The kernels that read sorted points back, or None where the structure does not sort points."""
@@ -160,54 +166,38 @@ class SearchStructure(abc.ABC):
         """The config of the program that runs `function`, where that is not :attr:`config`."""
         return self.config
 
-    def passes(self, function: WalkFunction, request: QueryRequest) -> tuple[str, ...]:  # noqa: ARG002
-        """The periodic images of each launch of a visit: see :class:`~clfrnn.config.VisitVariant`."""
-        return request.images
+    def plan_visit(self, function: WalkFunction, request: QueryRequest) -> VisitPlan:  # noqa: ARG002
+        """How `function` visits the neighbors of the queries of a request."""
+        return self._plan_launches(request.images, by_number=request.queries is not None or self.config.in_order)
 
-    def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
-        """Whether work-item i serves query i, so that a launch can serve a range of queries."""
-        return request.queries is not None or self.config.in_order
+    def _plan_launches(self, images: tuple[str, ...], *, by_number: bool, divided: bool = False) -> VisitPlan:
+        """The plan of launches that go through queries in the same way."""
+        return VisitPlan(
+            images=images,
+            by_number=(by_number,) * len(images),
+            tests_of_query=self.tests_of_query,
+            most_tests_of_query=self.problem.n * (math.inf if self.problem.periodic else 1.0),
+            divided=divided,
+        )
 
-    def units(self, request: QueryRequest, config: Any) -> int:  # noqa: ARG002
-        """Work-items of a launch for all queries."""
-        return request.m
+    def images_served(self, *, foreign: bool) -> tuple[str, ...]:  # noqa: ARG002
+        """The periodic images that launches cover, one after the other, for the points as they are now.
 
-    def divides(self, function: WalkFunction, m: int) -> bool:  # noqa: ARG002
-        """Whether several work-items share the candidates of each of `m` queries and add up their results."""
-        return False
-
-    def images_served(self, *, foreign: bool) -> tuple[str, ...]:
-        """The periodic images that each launch covers, where that does not depend on the function."""
-        in_box = self.images_in_box(foreign=foreign)
-        if in_box is None:
-            return ("all",)
-        return (in_box,) if self._is_in_box() else (in_box, "out_of_box")
-
-    def images_in_box(self, *, foreign: bool) -> str | None:  # noqa: ARG002
-        """The variant of the walk for points that all lie inside the periodic box, or None where there is none.
-
-        Such a walk shifts whole runs of candidates alike, so that compilers can load and test several candidates at
-        once.
+        Where all points lie inside the periodic box, a walk may have a variant that shifts whole runs of candidates
+        alike, so that compilers can load and test several candidates at once.
         """
-        return None
+        return ("all",)
 
     def _is_in_box(self) -> bool:
         """Whether all points are known to lie inside the periodic box; False where no axis is periodic."""
-        if isinstance(self.problem.box, Systems):  # whose bounds were waited for
-            return self.problem.box.holds((), ())
-        box, periodic = self.checks.box_of_points(), self.problem.box
-        return box is not None and periodic is not None and periodic.holds(box.low, box.high, self.box_starts())
-
-    @property
-    def most_tests_of_query(self) -> float:
-        """An upper bound of the number of candidates that a query tests, for all positions of points."""
-        return self.problem.n * (1.0 if self.problem.box is None else math.inf)
+        box, images = self.checks.box_of_points(), self.images
+        return box is not None and images.table is not None and images.tables.holds(box.low, box.high, images.starts)
 
     # Foreign queries.
 
     def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
         """The bounding box of queries: a launch that finds it is enqueued here, or :meth:`order_queries` finds it."""
-        return self.measure_bounds(queries, self.checks.slot())
+        return self.images.tables.bound_queries(queries, self.checks.slot())
 
     def order_queries(self, queries: cla.Array | None, bounds: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """The arguments for queries in search order; an empty tuple where walks serve them in the caller's order.

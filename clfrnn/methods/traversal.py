@@ -65,12 +65,12 @@ class Traversal:
         shared = (*reach, *asked, *request.arguments)
         own = [value.base_data if isinstance(value, (cla.Array, Scratch)) else value for value in values]
         buffers = () if first_pass is None else first_pass.arguments
-        event = None
-        for images in structure.passes(function, request):
-            by_number = structure.by_number(function, request, images)
+        event, plan = None, structure.plan_visit(function, request)
+        for images, by_number in zip(plan.images, plan.by_number, strict=True):
             within = () if part is None or by_number else part
-            kernel, config = self._program(function, request, images, part=bool(within), first_pass=first_pass)
-            first, units = 0, structure.units(request, config)
+            kind = {"images": images, "part": bool(within), "shared": plan.divided}
+            kernel, config = self._program(function, request, first_pass, kind)
+            first, units = 0, config.units(request.m, plan.cells)
             if part is not None and by_number:
                 first, units = part[0], part[1] - part[0]
             event = self.session.launch_sliced(
@@ -83,8 +83,8 @@ class Traversal:
                 *(() if by_number else request.query_order),
                 *buffers,
                 *own,
-                pairs=(units if by_number else request.m) * structure.tests_of_query,
-                most=request.m * structure.most_tests_of_query if function.own else math.inf,
+                pairs=(units if by_number else request.m) * plan.tests_of_query,
+                most=request.m * plan.most_tests_of_query if function.own else math.inf,
                 begin=first,
             )
         return event
@@ -93,40 +93,32 @@ class Traversal:
         """Compile the kernels that :meth:`run` would launch, so that later steps of a loop compile nothing."""
         if request.where is not None:
             function = under(function, request.where.code)
-        for images in self.structure.passes(function, request):
-            part = request.part is not None and not self.structure.by_number(function, request, images)
-            self._program(function, request, images, part=part, first_pass=first_pass)
+        plan = self.structure.plan_visit(function, request)
+        for images, by_number in zip(plan.images, plan.by_number, strict=True):
+            part = request.part is not None and not by_number
+            kind = {"images": images, "part": part, "shared": plan.divided}
+            self._program(function, request, first_pass, kind)
 
     def _program(
         self,
         function: WalkFunction,
         request: QueryRequest,
-        images: str,
-        *,
-        part: bool,
         first_pass: FirstPass | None,
+        of_launch: dict[str, Any],
     ) -> tuple[Kernel, Any]:
-        """The kernel that runs `function` for the kind of `request`, and the config that it was compiled for."""
-        if first_pass is None:
-            special: dict[str, Any] = {"shared": self.structure.divides(function, request.m)}
-        else:
-            special = first_pass.variant(light=function.light)
-        kind = (
-            function,
-            request.queries is None,
-            request.reads_copy,
-            request.radii is None,
-            request.half,
-            images,
-            part,
-            *special.values(),
-        )
+        """The kernel that runs `function` for the kind of `request`, and the config that it was compiled for.
+
+        `of_launch` are the fields of the variant that differ between the launches of visits.
+        """
+        special = of_launch if first_pass is None else {**of_launch, **first_pass.variant(light=function.light)}
+        queries = request.queries is None, request.reads_copy, request.radii is None, request.half
+        kind = (function, *queries, *special.values())
         if self._forgotten != self.session.programs.forgotten:
             self._programs.clear()
             self._forgotten = self.session.programs.forgotten
         found = self._programs.get(kind)
         if found is None:
-            variant = dataclasses.replace(request.variant(images, part=part), **special)
+            variant = dataclasses.replace(request.variant(), **special)
             config = self.structure.config_for(function, variant)
             try:
                 kernels, config = self.session.kernels(self.structure.stem, config, function, variant)

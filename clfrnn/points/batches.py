@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF, is_device_array
-from ..domain.box import PeriodicBox
+from ..domain.box import Domain, PeriodicBox
 from ..domain.systems import Systems
-from ..domain_tables.system_tables import SystemTables
 from ..errors import InvalidInputError
 from ..functions import Argument, ConditionCode
 from ..host.numbers import is_masked, real_array, shown
 from ..runtime.session import Session
 from .conditions import BoundCondition
-from .periodic_box import as_flags, check_domain, check_images
+from .periodic_box import as_flags, check_domain, check_images, check_new_box
 from .transfer import check_context, fetch
 
 __all__ = [
     "QuerySystems",
+    "check_number",
+    "domain_of_points",
     "in_one_system",
-    "make_systems",
-    "other_systems",
+    "other_domain",
     "take_query_systems",
-    "take_systems",
 ]
 
 _OF_POINT, _OF_QUERY = (
@@ -50,8 +48,9 @@ def take_systems(session: Session, value: Any, name: str, length: int | None) ->
         value = fetch(session, value)
     if is_masked(value):
         raise InvalidInputError(
-            f"{name}: expected an integer for each row, the number of its system, got a masked array; fill it, or drop "
-            "the masked rows"
+            "expected an integer for each row, the number of its system, got a masked array; fill it, or drop "
+            "the masked rows",
+            argument=name,
         )
     try:
         numbers = np.asarray(value)
@@ -61,44 +60,39 @@ def take_systems(session: Session, value: Any, name: str, length: int | None) ->
         numbers = numbers.astype(np.int64)
     if numbers.dtype.kind not in "iu":
         raise InvalidInputError(
-            f"{name}: expected an integer for each row, the number of its system, got {shown(value)} of dtype "
-            f"{numbers.dtype}; pass integers, for instance with astype(numpy.int64)"
+            f"expected an integer for each row, the number of its system, got {shown(value)} of dtype "
+            f"{numbers.dtype}; pass integers, for instance with astype(numpy.int64)",
+            argument=name,
         )
     if numbers.shape != ((numbers.size,) if length is None else (length,)):
         rows = "n" if length is None else str(length)
         raise InvalidInputError(
-            f"{name}: expected shape ({rows},), one number for each row, got shape {numbers.shape}; pass the number of "
-            "the system of each row"
+            f"expected shape ({rows},), one number for each row, got shape {numbers.shape}; pass the number of "
+            "the system of each row",
+            argument=name,
         )
     return numbers
 
 
-def make_systems(
-    session: Session,
-    batch: Any,
-    domain: tuple[Any, Any, Any],
-    *,
-    n: int,
-    dim: int,
-    dtype: np.dtype[Any],
-    radius: float,
+def _make_systems(
+    session: Session, batch: Any, domain: tuple[Any, Any, Any], *, n: int, dim: int, dtype: np.dtype[Any]
 ) -> Systems:
-    """The systems of `n` points, with the domain of each, on the device.
+    """The systems of `n` points, with the space of each.
 
     Without points there is a system without points for each entry of the domain, as nobody says which there are.
     """
     numbers, ranks = _ranked(take_systems(session, batch, "batch", n))
     domains, of_system = _domains(domain, numbers, dim, dtype)
     numbers = numbers if n else np.arange(len(of_system))
-    return _laid_out(session, numbers, ranks, domains, of_system, dim=dim, dtype=dtype, radius=radius)
+    return Systems(real=REAL_OF[dtype], numbers=numbers, ranks=ranks, domains=domains, of_system=of_system)
 
 
-def other_systems(
-    session: Session, before: Systems, batch: Any, domain: tuple[Any, Any], *, radius: float, dtype: np.dtype[Any]
+def _other_systems(
+    session: Session, before: Systems, batch: Any, domain: tuple[Any, Any], dtype: np.dtype[Any]
 ) -> Systems:
     """The systems that take the place of `before`, of points with another `batch`, in another box or cell if given.
 
-    Systems have the domains that those of the same numbers had where no box and no cell is given, and in any case the
+    Systems have the spaces that those of the same numbers had where no box and no cell is given, and in any case the
     same periodic axes. Where these are the same for all systems, there may be systems of other numbers. Without a
     batch, systems and points are those of before.
     """
@@ -106,19 +100,19 @@ def other_systems(
     if batch is not None:
         found, ranks = _ranked(take_systems(session, batch, "batch", None))
         numbers = found if len(found) else numbers
-    facts: dict[str, Any] = {"dim": before.dim, "dtype": dtype, "radius": radius}
     if all(each is None for each in domain):
-        of_system = before.of_system[_known(before, numbers, "boxes")] if len(before.domains) > 1 else 0
+        domains = before.domains
+        of_system = before.of_system[_known(before, numbers, "boxes")] if len(domains) > 1 else 0
         of_system = np.zeros(len(numbers), np.intp) + of_system
-        return _laid_out(session, numbers, ranks, before.domains, of_system, **facts)
-    flags = np.array([[length > 0 for length in _lengths(each, before.dim)] for each in before.domains])
-    alike = bool((flags == flags[0]).all())
-    periodic = flags[0] if alike else flags[before.of_system[_known(before, numbers, "periodic axes")]]
-    # Nobody says which systems there are without points, but for the entries of the domain.
-    counted = np.zeros(0, np.int64) if alike and not len(ranks) else numbers
-    domains, of_system = _domains((*domain, periodic), counted, before.dim, dtype)
-    numbers = numbers if len(counted) else np.arange(len(of_system))
-    return _laid_out(session, numbers, ranks, domains, of_system, **facts)
+    else:
+        flags = np.array([each.lengths for each in before.domains]) > 0
+        alike = bool((flags == flags[0]).all())
+        periodic = flags[0] if alike else flags[before.of_system[_known(before, numbers, "periodic axes")]]
+        # Nobody says which systems there are without points, but for the entries of the domain.
+        counted = np.zeros(0, np.int64) if alike and not len(ranks) else numbers
+        domains, of_system = _domains((*domain, periodic), counted, before.dim, dtype)
+        numbers = numbers if len(counted) else np.arange(len(of_system))
+    return Systems(real=before.real, numbers=numbers, ranks=ranks, domains=domains, of_system=of_system)
 
 
 def _known(before: Systems, numbers: np.ndarray[Any, Any], what: str) -> np.ndarray[Any, Any]:
@@ -128,43 +122,10 @@ def _known(before: Systems, numbers: np.ndarray[Any, Any], what: str) -> np.ndar
     if len(unknown):
         hint = "pass box or cell with an entry for each system" if what == "boxes" else "build a new index"
         raise InvalidInputError(
-            f"batch: expected numbers of systems that the index has had, as their {what} differ, got {unknown[0]}; "
-            f"{hint}"
+            f"expected numbers of systems that the index has had, as their {what} differ, got {unknown[0]}; {hint}",
+            argument="batch",
         )
     return places
-
-
-def _laid_out(
-    session: Session,
-    numbers: np.ndarray[Any, Any],
-    ranks: np.ndarray[Any, Any],
-    domains: tuple[PeriodicBox | None, ...],
-    of_system: np.ndarray[Any, Any],
-    *,
-    dim: int,
-    dtype: np.dtype[Any],
-    radius: float,
-) -> Systems:
-    """The systems of these numbers on the device; raises where a query could see too many images in one of them."""
-    most = np.zeros(len(domains), np.int64)
-    np.maximum.at(most, of_system, np.bincount(ranks, minlength=len(numbers)))
-    for each, points in zip(domains, most.tolist(), strict=True):
-        if each is not None:
-            check_images(each, radius, points, REAL_OF[dtype])
-    systems = Systems(
-        lengths=(0.0,) * dim,
-        low=None,
-        real=REAL_OF[dtype],
-        numbers=numbers,
-        ranks=ranks,
-        domains=domains,
-        of_system=of_system,
-    )
-    return dataclasses.replace(systems, placing=SystemTables(session, systems, radius, dtype))
-
-
-def _lengths(domain: PeriodicBox | None, dim: int) -> tuple[float, ...]:
-    return (0.0,) * dim if domain is None else domain.lengths
 
 
 def _ranked(numbers: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -187,8 +148,8 @@ def _ranked(numbers: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], np.nda
 
 def _domains(
     domain: tuple[Any, Any, Any], numbers: np.ndarray[Any, Any], dim: int, dtype: np.dtype[Any]
-) -> tuple[tuple[PeriodicBox | None, ...], np.ndarray[Any, Any]]:
-    """The different domains, and which of them each system has."""
+) -> tuple[tuple[PeriodicBox, ...], np.ndarray[Any, Any]]:
+    """The different spaces, and which of them each system has."""
     box, cell, periodic = domain
     given: dict[str, np.ndarray[Any, Any]] = {}
     if box is not None:
@@ -200,8 +161,9 @@ def _domains(
     flags = None if periodic is None else as_flags(periodic)
     if periodic is not None and flags is None:
         raise InvalidInputError(
-            f"periodic: expected True, False or {dim} of them, for all systems or for each, got "
-            f"{shown(periodic)}; pass True for the axes that repeat"
+            f"expected True, False or {dim} of them, for all systems or for each, got "
+            f"{shown(periodic)}; pass True for the axes that repeat",
+            argument="periodic",
         )
     if flags is not None and flags.ndim and flags.shape != (dim,):
         given["periodic"] = flags
@@ -231,8 +193,9 @@ def _numbers(name: str, value: Any) -> np.ndarray[Any, Any]:
     array = real_array(value)
     if array is None:
         raise InvalidInputError(
-            f"{name}: expected numbers, in an array with one entry for each system or of one entry for all, got "
-            f"{shown(value)}; pass a rectangular array"
+            f"expected numbers, in an array with one entry for each system or of one entry for all, got "
+            f"{shown(value)}; pass a rectangular array",
+            argument=name,
         )
     return array
 
@@ -266,9 +229,10 @@ def _of_systems(name: str, array: np.ndarray[Any, Any], numbers: np.ndarray[Any,
     places = _places(len(array), numbers)
     if places is None:
         raise InvalidInputError(
-            f"{name}: expected one entry for all systems, or one for each of the {len(numbers):,} systems of batch in "
+            f"expected one entry for all systems, or one for each of the {len(numbers):,} systems of batch in "
             f"ascending order of their numbers, got {len(array):,}, of shape {array.shape}; pass shape "
-            f"({len(numbers)}, {', '.join(map(str, array.shape[1:]))})"
+            f"({len(numbers)}, {', '.join(map(str, array.shape[1:]))})",
+            argument=name,
         )
     return array[places]
 
@@ -285,12 +249,30 @@ def _places(given: int, numbers: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] |
     return None
 
 
-def take_query_systems(session: Session, systems: Systems, query_batch: Any, m: int) -> QuerySystems:
-    """The systems of `m` queries."""
+def take_query_systems(session: Session, domain: Domain, query_batch: Any, m: int | None) -> QuerySystems | None:
+    """The systems of `m` queries, where points have systems; without queries, `m` is None and so are these."""
+    if m is None:
+        if query_batch is not None:
+            raise InvalidInputError(
+                f"expected none without queries, got {shown(query_batch)}; points have the numbers of batch",
+                argument="query_batch",
+            )
+        return None
+    if not isinstance(domain, Systems):
+        if query_batch is not None:
+            raise InvalidInputError(
+                f"expected none, as points have no batch, got {shown(query_batch)}; pass batch= with the points",
+                argument="query_batch",
+            )
+        return None
+    return _systems_of_queries(session, domain, query_batch, m)
+
+
+def _systems_of_queries(session: Session, systems: Systems, query_batch: Any, m: int) -> QuerySystems:
     if query_batch is None:
         raise InvalidInputError(
-            f"query_batch: expected the system of each of the {m:,} queries, as points have a batch, got None; pass "
-            f"shape ({m},)"
+            f"expected the system of each of the {m:,} queries, as points have a batch, got None; pass shape ({m},)",
+            argument="query_batch",
         )
     numbers = take_systems(session, query_batch, "query_batch", m)
     places = np.searchsorted(systems.numbers, numbers)
@@ -300,9 +282,10 @@ def take_query_systems(session: Session, systems: Systems, query_batch: Any, m: 
     return QuerySystems(ranks, array, array)
 
 
-def in_one_system(systems: Systems, of_queries: QuerySystems | None, where: BoundCondition | None) -> BoundCondition:
+def in_one_system(
+    of_points: cla.Array, of_queries: QuerySystems | None, where: BoundCondition | None
+) -> BoundCondition:
     """The condition that query and point are of one system, and the caller's own after it."""
-    of_points = systems.placing.ranks
     text, arguments, values = "frnn_system_of_point[i] == frnn_system_of_point[j]", [_OF_POINT], [of_points]
     if of_queries is not None:
         text = "frnn_system_of_query[i] == frnn_system_of_point[j]"
@@ -327,15 +310,48 @@ def domain_of_points(
     dim: int,
     dtype: np.dtype[Any],
     radius: float,
-) -> PeriodicBox | None:
-    """The domain of points: their systems where they have a batch, a periodic box or cell, or None."""
+) -> Domain:
+    """The domain of points: their systems where they have a batch, or one space for all."""
+    found: Domain
     if batch is not None:
-        return make_systems(session, batch, domain, n=n, dim=dim, dtype=dtype, radius=radius)
-    if query_batch is not None:
+        found = _make_systems(session, batch, domain, n=n, dim=dim, dtype=dtype)
+    elif query_batch is not None:
         raise InvalidInputError(
-            f"query_batch: expected batch with it, the system of each point, got {shown(query_batch)} alone; pass both"
+            f"expected batch with it, the system of each point, got {shown(query_batch)} alone; pass both",
+            argument="query_batch",
         )
-    box = check_domain(*domain, dim, dtype)
-    if box is not None:
-        check_images(box, radius, n, REAL_OF[dtype])
-    return box
+    else:
+        found = check_domain(*domain, dim, dtype)
+    if found.has_images:
+        check_images(found, radius, n, REAL_OF[dtype])
+    return found
+
+
+def other_domain(
+    session: Session, before: Domain, batch: Any, domain: tuple[Any, Any], *, has_box: bool, dtype: np.dtype[Any]
+) -> Domain:
+    """The domain that takes the place of `before`, with another `batch`, or another box or cell.
+
+    `has_box` says whether the index was built with a box, periodic or not.
+    """
+    given = any(each is not None for each in domain)
+    if not isinstance(before, Systems):
+        if batch is not None:
+            raise InvalidInputError(
+                f"expected none, as the index was built without one, got {shown(batch)}; build a new index with batch",
+                argument="batch",
+            )
+        return check_new_box(*domain, before.space, has_box=has_box, dtype=dtype)
+    if given and not has_box and not before.has_images:
+        check_new_box(*domain, before.space, has_box=False, dtype=dtype)
+    return _other_systems(session, before, batch, domain, dtype)
+
+
+def check_number(domain: Domain, n: int) -> None:
+    """Raise where `n` points are not as many as the domain has numbers of systems for."""
+    if domain.num_points not in (None, n):
+        raise InvalidInputError(
+            f"expected {domain.num_points:,} points, as many as batch has numbers, got {n:,}; pass batch with "
+            "the number of the system of each point",
+            argument="points",
+        )

@@ -44,12 +44,12 @@ class DeferredChecks:
         dtype: np.dtype[Any],
         dim: int,
         radius: float,
-        box: PeriodicBox | None,
+        space: PeriodicBox,
         points: PendingBox | None = None,
     ) -> None:
         self._dtype, self._radius = dtype, radius
-        #: the periodic box of the current points, if there is one
-        self.periodic = box
+        #: the space in which the current points are placed
+        self.space = space
         self.readback = Readback(session, dim=dim, dtype=dtype) if points is None else points.readback
         #: the bounding box of the current points, or None where none is computed
         self._points = points
@@ -63,7 +63,7 @@ class DeferredChecks:
 
     def slot(self) -> PendingBox:
         """A receiver for the bounding box of points or queries that a kernel finds."""
-        return PendingBox(self.readback, self.readback.dim, self.periodic)
+        return PendingBox(self.readback, self.readback.dim, self.space)
 
     def slot_of_radii(self) -> PendingBox:
         """A receiver for the smallest and largest of an array of radii."""
@@ -149,12 +149,12 @@ class DeferredChecks:
 
     def _judge(self, check: Check) -> InvalidInputError | None:
         """The error of an array, or None; waits for its box, where that has not come to the host."""
-        name, periodic, box = check.name, check.pending.periodic, check.pending.read()
+        name, space, box = check.name, check.pending.space, check.pending.read()
         try:
             if box.first_bad is not None:
                 raise_non_finite(name, box.first_bad)
-            if periodic is not None and name != "radius":
-                check_near(name, periodic, box.low, box.high, REAL_OF[self._dtype])
+            if space is not None:
+                check_near(name, space, box.low, box.high, REAL_OF[self._dtype])
             if name == "radius":
                 check_radii(np.asarray(box.low, self._dtype), name, got=str(self._dtype.type(box.low[0])))
                 check_largest(box.high[0], self._radius)
@@ -163,20 +163,19 @@ class DeferredChecks:
         return None
 
 
-def check_near(name: str, periodic: PeriodicBox, low: tuple[float, ...], high: tuple[float, ...], real: str) -> None:
+def check_near(name: str, space: PeriodicBox, low: tuple[float, ...], high: tuple[float, ...], real: str) -> None:
     """Raise where coordinates between `low` and `high` are too large to distinguish the images of a box."""
-    far = find_far_coordinate(periodic, low, high, real)
-    if far is None:
+    if not space.kind or (far := find_far_coordinate(space, low, high, real)) is None:
         return
     axis, coordinate = far
-    if periodic.kind in CELLS:
+    if space.kind in CELLS:
         raise InvalidInputError(
             f"expected positions at most some ten thousand cells from the origin, got one {coordinate!r} from "
             f"the plane through the origin along which lattice vector {axis} does not point: so far out, rounding "
             "hides which image is which; move points by whole lattice vectors towards the origin",
             argument=name,
         )
-    length = periodic.lengths[axis]
+    length = space.lengths[axis]
     raise InvalidInputError(
         f"expected coordinates of at most some hundred thousand box lengths, got {coordinate!r} on axis "
         f"{axis}, of length {length!r}: so far out, rounding does not tell images apart; move points by whole lengths "

@@ -1,4 +1,4 @@
-"""Periodic domains: checks `box`, `cell` and `periodic`, and surveys points in their box."""
+"""Periodic spaces: checks `box`, `cell` and `periodic`, and surveys points in their box."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import REAL_OF
-from ..domain.box import PeriodicBox
+from ..domain.box import Domain, PeriodicBox, open_space
 from ..domain.cells import padded_radius
 from ..errors import InvalidInputError
 from ..host.numbers import is_masked, real_array, shown
@@ -17,7 +17,7 @@ from ..survey import Survey
 from .deferred_checks import check_near
 from .periodic_cell import check_cell
 
-__all__ = ["as_flags", "check_domain", "check_host_near", "check_images", "check_new_box", "survey_in_box"]
+__all__ = ["as_flags", "check_domain", "check_host_near", "check_images", "check_new_box", "survey_left_box"]
 
 #: Limit of the number of neighbors of a query, which is an int32.
 _MOST_NEIGHBORS = 2**31
@@ -26,8 +26,8 @@ _MOST_NEIGHBORS = 2**31
 _MOST_SHIFT = 2**30
 
 
-def check_domain(box: Any, cell: Any, periodic: Any, dim: int, dtype: np.dtype[Any]) -> PeriodicBox | None:
-    """The periodic box or cell in the points' dtype, or None when no axis is periodic."""
+def check_domain(box: Any, cell: Any, periodic: Any, dim: int, dtype: np.dtype[Any]) -> PeriodicBox:
+    """The periodic box or cell in the points' dtype, or open space where no axis is periodic."""
     if box is not None and cell is not None:
         raise InvalidInputError(
             "expected one of the two, got both; pass cell=(the lattice vectors) alone, or the lengths of a "
@@ -40,7 +40,7 @@ def check_domain(box: Any, cell: Any, periodic: Any, dim: int, dtype: np.dtype[A
         return check_cell(cell, flags, dim, dtype)
     corners = None if box is None else _corners(box, dim)
     if not any(flags):
-        return None
+        return open_space(dim)
     if corners is None:
         raise InvalidInputError(
             f"periodic={shown(periodic)} needs the lengths of the box, got None; pass box=(length, ...), one for "
@@ -71,22 +71,19 @@ def _box(corners: np.ndarray[Any, Any], flags: tuple[bool, ...], dtype: np.dtype
     )
 
 
-def check_new_box(
-    box: Any, cell: Any, before: PeriodicBox | None, *, has_box: bool, dim: int, dtype: np.dtype[Any]
-) -> PeriodicBox | None:
-    """The domain that takes the place of `before`, or None where no axis is periodic; the same axes repeat.
+def check_new_box(box: Any, cell: Any, before: PeriodicBox, *, has_box: bool, dtype: np.dtype[Any]) -> PeriodicBox:
+    """The space that takes the place of `before`; the same axes repeat.
 
     `has_box` says whether the index was built with a box, which is only a hint where no axis is periodic.
     """
-    if before is None and not has_box:
+    if not before.kind and not has_box:
         name, given = ("box", box) if cell is None else ("cell", cell)
         raise InvalidInputError(
             f"expected none, as the index was built without a box, got {shown(given)}; leave it out, or build "
             f"the index with {name}",
             argument=name,
         )
-    periodic = False if before is None else [length > 0 for length in before.lengths]
-    return check_domain(box, cell, periodic, dim, dtype)
+    return check_domain(box, cell, [length > 0 for length in before.lengths], len(before.lengths), dtype)
 
 
 def as_flags(periodic: Any) -> np.ndarray[Any, Any] | None:
@@ -139,12 +136,18 @@ def _corners(box: Any, dim: int) -> np.ndarray[Any, Any]:
     )
 
 
-def check_images(box: PeriodicBox, radius: float, n: int, real: str) -> None:
+def check_images(domain: Domain, radius: float, n: int, real: str) -> None:
     """Raise where a query could have more neighbors than an int32 counts, or look at as many images of `n` points.
 
     A query looks as far as differences have squares of zero, also where `radius` is smaller; without a radius, pass 0.
     """
     reach = padded_radius(radius, real)
+    for space, points in domain.parts(n):
+        if space.kind:
+            _check_images_in(space, radius, reach, points)
+
+
+def _check_images_in(box: PeriodicBox, radius: float, reach: float, n: int) -> None:
     most = max(n, 1) * (box.most_images(reach) if box.repeats(reach) else 1.0)
     if most < _MOST_NEIGHBORS:
         if box.most_shift(reach) < _MOST_SHIFT:
@@ -169,26 +172,21 @@ def check_images(box: PeriodicBox, radius: float, n: int, real: str) -> None:
     )
 
 
-def survey_in_box(survey: Survey, box: PeriodicBox, radius: float, real: str) -> Survey:
-    """The survey of the points' images inside the box.
+def survey_left_box(survey: Survey, radius: float) -> Survey:
+    """The survey of the images inside the box, of points that have left the box; `survey` has the corners of the box.
 
-    The sample of crowding does not know images. Where points have left the box, the density is at least its mean over
-    the box, and a smaller value says nothing about how unevenly points crowd in the box.
+    The sample of crowding does not know images. The density is at least its mean over the box, and a smaller value says
+    nothing about how unevenly points crowd in the box.
     """
-    check_near("points", box, survey.low, survey.high, real)
-    low, high = box.domain(survey.low, survey.high)
-    inside = dataclasses.replace(survey, low=low, high=high)
-    if box.holds(survey.low, survey.high):
-        return inside
-    density = dataclasses.replace(inside, others=0.0).density(radius)
+    density = dataclasses.replace(survey, others=0.0).density(radius)
     others = density * radius**survey.dim if math.isfinite(density) else survey.others
     if others <= survey.others:
-        return inside
-    return dataclasses.replace(inside, others=min(float(survey.n), others), unevenness=1.0)
+        return survey
+    return dataclasses.replace(survey, others=min(float(survey.n), others), unevenness=1.0)
 
 
-def check_host_near(name: str, box: PeriodicBox, values: np.ndarray[Any, Any]) -> None:
+def check_host_near(name: str, space: PeriodicBox, values: np.ndarray[Any, Any]) -> None:
     """Raise where rows in host memory lie too far outside a periodic box."""
-    placed = box.places(values)
+    placed = space.places(values)
     low, high = tuple(placed.min(axis=0).tolist()), tuple(placed.max(axis=0).tolist())
-    check_near(name, box, low, high, REAL_OF[values.dtype])
+    check_near(name, space, low, high, REAL_OF[values.dtype])

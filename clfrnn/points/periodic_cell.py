@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import REAL_OF
-from ..domain.box import PeriodicBox
-from ..domain.lattice import PeriodicCell, periodic_cell
+from ..domain.box import PeriodicBox, open_space
+from ..domain.lattice import periodic_cell
 from ..errors import InvalidInputError
 from ..host.numbers import real_array, shown
 
@@ -21,8 +21,8 @@ _MOST_IMAGES = 2.0**30
 _DIMS = (2, 3)
 
 
-def check_cell(cell: Any, flags: tuple[bool, ...], dim: int, dtype: np.dtype[Any]) -> PeriodicBox | None:
-    """The domain of lattice vectors in the points' dtype, or None where `flags` say that none of them is periodic.
+def check_cell(cell: Any, flags: tuple[bool, ...], dim: int, dtype: np.dtype[Any]) -> PeriodicBox:
+    """The space of lattice vectors in the points' dtype, or open space where `flags` say that none of them is periodic.
 
     Vectors along the axes give a rectangular box.
     """
@@ -43,7 +43,7 @@ def check_cell(cell: Any, flags: tuple[bool, ...], dim: int, dtype: np.dtype[Any
             f"expected lattice vectors as shape ({dim}, {dim}), got {shown(cell)}; {hint}", argument="cell"
         )
     if not any(flags):
-        return None
+        return open_space(dim)
     with np.errstate(all="ignore"):
         rounded = vectors.astype(dtype)
         usable = np.isfinite(rounded).all(axis=1) & (rounded != 0).any(axis=1)
@@ -63,7 +63,7 @@ def check_cell(cell: Any, flags: tuple[bool, ...], dim: int, dtype: np.dtype[Any
             "periodic",
             argument="cell",
         )
-    if isinstance(domain, PeriodicCell) and domain.most_visited >= _MOST_IMAGES:
+    if domain.most_visited >= _MOST_IMAGES:
         raise InvalidInputError(
             f"{vectors.tolist()} is so flat that rounding in {dtype} would lead a query through "
             f"{domain.most_visited:.2g} images; pass shorter vectors of the same lattice, or points in float64",

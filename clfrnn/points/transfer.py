@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,13 +145,13 @@ def take_points(
     *,
     real: np.dtype[Any] | None = None,
     exact: bool = False,
-    find_box: Callable[[cla.Array], PendingBox] | None = None,
+    bounded: bool = True,
 ) -> Taken:
     """Return `value` as a contiguous device array of rows.
 
     Rows from the device are checked there, and rows from the host were checked to be finite. With `real`, rows get that
-    dtype: float32 is widened to float64, and float64 is not narrowed; `exact` requires that dtype. `find_box` enqueues
-    the search for the bounding box of rows, in place of :func:`bounding_box`.
+    dtype: float32 is widened to float64, and float64 is not narrowed; `exact` requires that dtype. Without
+    `bounded`, no bounding box is found, and the caller checks rows from the device.
     """
     if not is_device_array(value):
         host = host_points(value, name, real=real, fp64=session.profile.fp64)
@@ -169,7 +168,7 @@ def take_points(
         largest = check_finite(host, name)
         return Taken(session.upload(host, purpose=f"the {name}"), None, host, largest)
     array = own_copy(session, value)
-    return Taken(array, bounding_box(session, array) if find_box is None else find_box(array), None)
+    return Taken(array, bounding_box(session, array) if bounded else None, None)
 
 
 def common_real(session: Session, points: Any, queries: Any) -> np.dtype[Any] | None:

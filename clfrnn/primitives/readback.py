@@ -100,8 +100,8 @@ class PendingBox:
 
     readback: Readback
     dim: int
-    #: the periodic box that the rows have to lie near, if there is one
-    periodic: PeriodicBox | None = None
+    #: the space in which the rows lie, near whose box they have to lie where an axis is periodic; None for other rows
+    space: PeriodicBox | None = None
     #: whether it has a slot, which :attr:`arguments` gives it
     placed: bool = False
     _place: int = 0
@@ -127,7 +127,7 @@ class PendingBox:
 
     def again(self) -> PendingBox:
         """The same box in a slot of its own, for later launches: others may have taken its slot since it was read."""
-        box = PendingBox(self.readback, self.dim, self.periodic)
+        box = PendingBox(self.readback, self.dim, self.space)
         box.set(self.read())
         return box
 

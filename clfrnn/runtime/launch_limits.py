@@ -29,9 +29,10 @@ def check_turns(profile: DeviceProfile, *, problem: Problem, side: float, rows: 
     A window is wider than the radius by `side`, the side of a cell. Work-items in lockstep take each turn together,
     also where they are in different rows of candidates.
     """
-    images = 1.0 if problem.box is None else problem.box.images(problem.radius + side)
-    turns = images * (problem.n * profile.simd_width + rows)
-    if profile.loop_turns is not None and turns > profile.loop_turns:
+    if profile.loop_turns is None:
+        return
+    turns = problem.domain.images(problem.radius + side) * (problem.n * profile.simd_width + rows)
+    if turns > profile.loop_turns:
         raise turns_refusal(profile, f"a query of {problem.n:,} points could take {turns:,.0f}")
 
 

@@ -13,7 +13,8 @@
 ## which each system lies in a slot of its own. Where each system has `own_cells`, the low corner and the inverse sides of these
 ## stand there instead, and nothing is displaced. These tables lie in one array of numbers. It begins with eight ints: where the
 ## tables begin, in numbers, and where the shapes of cells begin, in ints. Behind them is the system of each point, and then
-## the shape of each system's cells, three ints, and the address of the first of these cells.
+## the shape of each system's cells, three ints, and the address of the first of these cells. The third of the eight ints is
+## the number of systems; behind the table of the last is one for queries of no system.
 ## In scope for begin_query: frnn_q, frnn_reach and frnn_images.
 ## Config fields used: dim, periodic, skewed, batched, reduced, foreign, inline, images.
 <%def name="growth(numbers)" buffered="True" filter="trim">${numbers}[${7 * dim + 1}]</%def>
@@ -67,8 +68,15 @@ global const real *restrict ${name}${"tables" if batched else "images"}
 <%def name="choose_table(name, i)" filter="trim">
 ## The image table of the system of point i.
 % if batched:
-${table_of(name, f"((global const int *){name}tables)[8 + {i}]")}
+${table_of(name, of_point(name, i))}
 % endif
+</%def>
+
+<%def name="of_point(name, i)" buffered="True" filter="trim">((global const int *)${name}tables)[8 + ${i}]</%def>
+
+<%def name="known_system()" buffered="True" filter="trim">
+## The system that a kernel of a user passes for a query, or the place behind the last for any other number.
+(int)min((uint)(frnn_system_), (uint)((global const int *)frnn_tables)[2])
 </%def>
 
 <%def name="table_of(name, system)" buffered="True" filter="trim">
@@ -128,7 +136,7 @@ ${f"frnn_heights({p}, {numbers})" if skewed else p}
 
 <%def name="begin_query()">
 % if batched:
-    ${table_of("frnn_", "frnn_query_systems[i]") if foreign else choose_table("frnn_", "i")}
+    ${table_of("frnn_", "frnn_query_systems[i]" if foreign else known_system() if inline else of_point("frnn_", "i"))}
 % endif
     // The heights of the query take the part that coordinates have in a box. frnn_padded is the reach with the pad of the
     // query, where it is no point of the index; frnn_pad, by which boxes of coordinates are wider, is all of its pads.

@@ -1,6 +1,6 @@
 ## Defines the difference from a query to the nearest image of a point, in launches that know the pair but not its image.
 ## In scope: the point p, the query q and, with periodic axes, `period`, as period_numbers of
-## clfrnn/domain_tables/periodic_images.py writes it.
+## clfrnn/methods/domain_tables/periodic_images.py writes it.
 ## Config fields used: dim, components, periodic.
 <%namespace name="lattice" file="/domain/lattice.mako"/>
 <%def name="differences()">

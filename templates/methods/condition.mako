@@ -1,8 +1,9 @@
 ## Defines the condition of a search: the user's expression as a function of a pair, its values as parameters of the kernel, and
 ## its calls. The expression stands in a function, so that it sees neither the walk nor the pieces of another function.
 ## In scope for a call: i, r2, and what the arguments of the call name.
-## Config fields used: dim, vector_length, periodic.
+## Config fields used: dim, vector_length, periodic, batched, inline.
 <%namespace name="geometry" file="/common/geometry.mako"/>
+<%namespace name="lattice" file="/domain/lattice.mako"/>
 <%def name="functions(function)">
 % if function.condition:
 #line 1 "where_preamble"
@@ -45,12 +46,15 @@ frnn_where(${function.number}, ${j}, ${d2}, ${dx}, ${shift}, r2${"".join(f", frn
 </%def>
 
 <%def name="opens(function)">
-## Together with closes: what stands between them runs only where the condition holds.
+## Together with closes: what stands between them runs only where the condition holds. In a kernel of a user, which passes the
+## system of a query, that is where the neighbor is of the same system.
 % if function.condition:
 if (${holds(function)}) {
+% elif inline and batched:
+if (${lattice.of_point("frnn_", "j")} == frnn_system) {
 % endif
 </%def>
-<%def name="closes(function)">${"}" if function.condition else ""}</%def>
+<%def name="closes(function)">${"}" if function.condition or inline and batched else ""}</%def>
 
 <%def name="and_holds(function, image, j='j')" filter="trim">
 ## Behind the tests of a candidate whose differences are known; nothing without a condition.

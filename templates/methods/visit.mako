@@ -2,12 +2,13 @@
 ## candidate and the end of a query.
 ## In scope: `int i` and `real_vec frnn_q` before begin_query; `int j` and the candidate's coordinates frnn_p0, frnn_p1,
 ## ... before offer. A user's code sees i, j, d2, dx, shift, r2, reach2, real and real_vec.
-## Config fields used: dim, components, work_group_size, registers, width, fused, by_place, periodic, packed, foreign, radii, half, part, inline, images, first_pass.
+## Config fields used: dim, components, work_group_size, registers, width, fused, by_place, periodic, batched, packed, foreign, radii, half, part, inline, images, first_pass.
 <%namespace name="simd_batch" file="/methods/simd_batch.mako"/>
 <%namespace name="condition" file="/methods/condition.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="hit_mask" file="/methods/first_pass/hit_mask.mako"/>
 <%namespace name="neighbor_buffer" file="/methods/first_pass/neighbor_buffer.mako"/>
+<%namespace name="lattice" file="/domain/lattice.mako"/>
 <%namespace name="periodic_images" file="/domain/periodic_images.mako"/>
 <%def name="program(function, arguments, walk, point, point_id)">
 ## The body of the caller is the body of the kernel. The other arguments are defs: the walk's own parameters, the walk itself,
@@ -36,6 +37,10 @@ ${arguments()}
 ${point("frnn_place_")}
 //@ POINT_ID
 ${point_id("frnn_place_")}
+% if batched:
+//@ SYSTEM
+${lattice.of_point("frnn_", "(frnn_point_)")}
+% endif
 //@ BEGIN
 {
     const real_vec frnn_q = (frnn_position_);

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from clfrnn.config import KernelConfig, VisitVariant
+from clfrnn.domain.box import open_space
 from clfrnn.methods import METHODS
 from clfrnn.problem import Problem
 from clfrnn.profile import DeviceProfile
@@ -83,7 +84,7 @@ def planned_walk(walk: str, profile: DeviceProfile) -> tuple[KernelConfig, str]:
     radius = (neighbors / (n * math.pi * 4 / 3)) ** (1 / 3)
     survey = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3, others=n * radius**3)
     options = method.check({})
-    problem = Problem(n=n, dim=3, real="float", radius=radius, survey=survey, options=options, box=None)
+    problem = Problem(n=n, domain=open_space(3), real="float", radius=radius, survey=survey, options=options)
     config = method.plan(problem, profile, default_tuning(profile)).config
     return config, render(method.stem, config, own_function(function), VisitVariant())
 

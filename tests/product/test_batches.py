@@ -210,8 +210,6 @@ def test_refused_later(session):
     index = clfrnn.build_index(np.zeros((4, 2), np.float32), 1, batch=[0, 0, 1, 1], session=session)
     with pytest.raises(clfrnn.InvalidInputError, match="points: expected 4 points, as many as batch has numbers"):
         index.update(np.zeros((5, 2), np.float32))
-    with pytest.raises(clfrnn.InvalidInputError, match="batch: a kernel of your own"):
-        index.kernel_source()
     assert "systems: 2" in index.explain()
     with pytest.raises(clfrnn.InvalidInputError, match="box: expected none, as the index was built without a box"):
         index.update(np.zeros((4, 2), np.float32), box=(1, 1))

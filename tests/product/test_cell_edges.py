@@ -30,8 +30,8 @@ def lattice(name, dtype):
 def grid_over(domain, radius, dtype):
     """Cells of side about the radius, as methods lay them over the heights of a lattice."""
     dim, real = len(domain.lengths), REAL[dtype.itemsize]
-    low, high = domain.domain((0.0,) * dim, domain.lengths)
-    return fit_cells(low=low, high=high, sides=(radius,) * dim, n=10**6, real=real, box=domain)
+    low, high = domain.filled((0.0,) * dim, domain.lengths)
+    return fit_cells(low=low, high=high, sides=(radius,) * dim, n=10**6, real=real, lengths=domain.lengths)
 
 
 def beside(values, rng, dtype):

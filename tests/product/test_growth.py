@@ -26,7 +26,7 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.domain.box import PeriodicBox
+from clfrnn.domain.box import PeriodicBox, open_space
 from clfrnn.methods import METHODS
 from clfrnn.problem import Problem
 from clfrnn.runtime.memory import SpareSizes
@@ -322,16 +322,22 @@ def test_spare_sizes():
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_plans_are_fitted_with_the_same_kernels(profile, name, periodic):
     """On every device, for up to four times as many points or as few."""
-    box = PeriodicBox(lengths=(1.0,) * 3, low=None) if periodic else None
+    box = PeriodicBox(lengths=(1.0 if periodic else 0.0,) * 3, low=None)
     survey = Survey(n=100_000, low=(0.0,) * 3, high=(1.0,) * 3, others=12.0)
     method = METHODS[name]
     problem = Problem(
-        n=100_000, dim=3, real="float", radius=0.05, survey=survey, options=method.check({}), box=box, why=""
+        n=100_000,
+        domain=box,
+        real="float",
+        radius=0.05,
+        survey=survey,
+        options=method.check({}),
+        why="",
     )
     facts = with_tuning(profile)
     plan = method.plan(problem, *facts)
     for n, length in ((30_000, 0.8), (100_001, 1.01), (390_000, 1.5)):
-        other = PeriodicBox(lengths=(length,) * 3, low=None) if periodic else None
+        other = PeriodicBox(lengths=(length if periodic else 0.0,) * 3, low=None)
         fitted = method.refit(plan, problem.grown(n, other, (0.0,) * 3, (length,) * 3), *facts)
         assert fitted.config == plan.config
         if hasattr(fitted, "grid"):
@@ -345,7 +351,12 @@ def test_sides_do_not_drift_with_the_box(profile):
     survey = Survey(n=1000, low=(0.0,) * 2, high=(1.0,) * 2, others=12.0)
     box = PeriodicBox(lengths=(1.0,) * 2, low=None)
     problem = Problem(
-        n=1000, dim=2, real="float", radius=0.05, survey=survey, options=method.check({"bin_width": 1}), box=box
+        n=1000,
+        domain=box,
+        real="float",
+        radius=0.05,
+        survey=survey,
+        options=method.check({"bin_width": 1}),
     )
     facts = with_tuning(profile)
     plan = method.plan(problem, *facts)
@@ -364,7 +375,7 @@ def test_sides_do_not_drift_with_the_box(profile):
 )
 def test_when_points_have_outgrown_their_survey(n, length, outgrown):
     survey, box = Survey(n=1000, low=(0.0,), high=(1.0,)), PeriodicBox(lengths=(1.0,), low=None)
-    problem = Problem(n=1000, dim=1, real="float", radius=0.1, survey=survey, box=box)
+    problem = Problem(n=1000, domain=box, real="float", radius=0.1, survey=survey)
     grown = problem.grown(n, PeriodicBox(lengths=(length,), low=None), (0.0,), (length,))
     assert not problem.has_outgrown_survey
     assert grown.has_outgrown_survey == outgrown
@@ -372,8 +383,13 @@ def test_when_points_have_outgrown_their_survey(n, length, outgrown):
 
 def test_few_points_outgrow_nothing():
     survey = Survey(n=0, low=(0.0,), high=(0.0,))
-    problem = Problem(n=0, dim=1, real="float", radius=0.1, survey=survey)
-    assert [problem.grown(n, None, (0.0,), (1.0,)).has_outgrown_survey for n in (0, 1, 256, 257)] == [0, 0, 0, 1]
+    problem = Problem(n=0, domain=open_space(1), real="float", radius=0.1, survey=survey)
+    assert [problem.grown(n, open_space(1), (0.0,), (1.0,)).has_outgrown_survey for n in (0, 1, 256, 257)] == [
+        0,
+        0,
+        0,
+        1,
+    ]
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------

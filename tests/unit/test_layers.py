@@ -40,7 +40,6 @@ LAYERS = [
     {"prepare"},
     {"methods"},
     {"points"},
-    {"domain_tables"},
     {"primitives"},
     {"runtime"},
     {"conditions"},
@@ -215,6 +214,13 @@ def test_vendors_are_named_in_one_place():
         if room(name_of(path)) not in ("cli", "doctor") and name_of(path) not in ("runtime.quirks", "runtime.device"):
             text = path.read_text().lower()
             assert not [word for word in words if word in text], path
+
+
+def test_two_modules_tell_kinds_of_domains_apart():
+    """What users pass for a domain, and its tables on the device; all others take each kind as it is."""
+    kinds = r"isinstance\([^()]*\b(Domain|PeriodicBox|PeriodicCell|Systems)\b"
+    found = {name_of(path) for path in modules() if re.search(kinds, path.read_text())}
+    assert found == {"points.batches", "methods.domain_tables.kinds"}
 
 
 @pytest.mark.parametrize("word", RETIRED)

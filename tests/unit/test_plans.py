@@ -10,12 +10,12 @@ import pytest
 from conftest import RECORDED, with_tuning
 
 from clfrnn import config as configs
-from clfrnn.domain.box import PeriodicBox
+from clfrnn.domain.box import PeriodicBox, open_space
 from clfrnn.domain.cells import grid_of
-from clfrnn.domain_tables import plan as tables
 from clfrnn.groups import busy_units, share_out
 from clfrnn.methods import METHODS
 from clfrnn.methods import walk_plan as walks
+from clfrnn.methods.domain_tables import plan as tables
 from clfrnn.methods.fenns import block_plan as blocks
 from clfrnn.methods.grid import coarse_plan as coarse
 from clfrnn.methods.grid.binning import config as buckets
@@ -298,7 +298,7 @@ def test_roots_are_rounded_one_way_or_another(profile):
 
 def problem(*, n=100_000, dim=3, real="float", radius=0.05, extent=1.0, others=5.0, **options):
     survey = Survey(n=n, low=(0.0,) * dim, high=(extent,) * dim, others=others)
-    return Problem(n=n, dim=dim, real=real, radius=radius, survey=survey, options=options)
+    return Problem(n=n, domain=open_space(dim), real=real, radius=radius, survey=survey, options=options)
 
 
 CELLS = {
@@ -379,7 +379,7 @@ def test_points_that_take_up_little_of_their_box_have_cells_for_all_of_it(profil
 
     def planned(n):
         survey = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3, others=12.0)
-        asked = Problem(n=n, dim=3, real="float", radius=0.01, survey=survey, options=CELLS["strips"])
+        asked = Problem(n=n, domain=open_space(3), real="float", radius=0.01, survey=survey, options=CELLS["strips"])
         return METHODS["strips"].plan(asked, *with_tuning(profile)).grid
 
     assert planned(300_000).sides == pytest.approx((0.01,) * 3, rel=1e-3)
@@ -394,7 +394,7 @@ def test_points_that_take_up_little_of_their_box_have_cells_for_all_of_it(profil
 def filling(profile, *, n, cells, others=5.0, per_cell=1.0, wrapped=False):
     """How n points come into cells, a row of them, each of side r and expected to hold `per_cell` points."""
     survey = Survey(n=n, low=(0.0, 0.0), high=(n / per_cell, 1.0), others=others)
-    asked = Problem(n=n, dim=2, real="float", radius=1.0, survey=survey)
+    asked = Problem(n=n, domain=open_space(2), real="float", radius=1.0, survey=survey)
     grid = grid_of(low=(0.0, 0.0), sides=(1.0, 1.0), shape=(cells, 1), periods=(0, 0), real="float", wrapped=wrapped)
     return plan_binning(*with_tuning(profile), problem=asked, grid=grid)
 
@@ -406,7 +406,7 @@ def test_cells_of_very_many_points_are_filled_by_buckets(name, power):
     n, profile = 1 << power, RECORDED[name]
     survey = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3)
     radius = (3 / (4.19 * n)) ** (1 / 3)
-    asked = Problem(n=n, dim=3, real="float", radius=radius, survey=survey, options=CELLS["strips"])
+    asked = Problem(n=n, domain=open_space(3), real="float", radius=radius, survey=survey, options=CELLS["strips"])
     plan = METHODS["strips"].plan(asked, *with_tuning(profile))
     small = profile.loop_turns is not None or profile.usable_local_memory < (40_000 if power == 28 else 24_000)
     assert plan.binning.by_buckets or small
@@ -548,7 +548,7 @@ def test_crowds_and_bounded_loops_are_counted_in_global_memory(profile):
 @pytest.mark.parametrize("side", [1e-300, 1.0, 1e300])
 def test_any_survey_is_answered(profile, others, side):
     survey = Survey(n=10**6, low=(0.0,) * 3, high=(side,) * 3, others=others)
-    asked = Problem(n=10**6, dim=3, real="double", radius=side, survey=survey)
+    asked = Problem(n=10**6, domain=open_space(3), real="double", radius=side, survey=survey)
     grid = grid_of(low=(0.0,) * 3, sides=(side,) * 3, shape=(128,) * 3, periods=(0,) * 3, real="double", wrapped=True)
     assert plan_binning(*with_tuning(profile), problem=asked, grid=grid).way in (
         "bucket_sort",
@@ -561,7 +561,7 @@ def test_counts_at_the_edges_of_a_box_hold_few_registers_in_wide_groups(profile)
     box = PeriodicBox(lengths=(1.0, 1.0, 1.0), low=None)
 
     def plans(real):
-        asked = dataclasses.replace(problem(real=real, **CELLS["strips"]), box=box)
+        asked = dataclasses.replace(problem(real=real, **CELLS["strips"]), domain=box)
         return METHODS["strips"].plan(asked, *with_tuning(profile))
 
     config, edges = plans("float").config, plans("float").edges

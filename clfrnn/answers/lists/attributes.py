@@ -18,18 +18,16 @@ def measure(
     traversal: Traversal, request: QueryRequest, columns: Columns, points: cla.Array, arrays: dict[str, cla.Array]
 ) -> cl.Event | None:
     """Enqueue the computation of the list's attributes from its indices; `points` are in the caller's order."""
-    structure = traversal.structure
-    box, table = structure.problem.box, structure.image_table
-    if box is not None and not box.has_images:
-        box = table = None
+    images, domain = traversal.structure.images, traversal.problem.domain
+    repeats = domain.has_images
     return measure_pairs(
         traversal.session,
         arrays,
         points=points,
         queries=points if request.queries is None else request.queries,
         first_row=request.part[0] if request.part else 0,
-        period=None if table is None else table.period_at(structure.box_starts()),
-        periodic="" if box is None else box.kind,
-        systems=systems_of(request, box),
+        period=images.tables.period_at(images.starts) if repeats else None,
+        periodic=domain.kind if repeats else "",
+        systems=systems_of(request, images.tables) if repeats else None,
         rooted=columns.sort != "distance",
     )

@@ -54,7 +54,6 @@ def query_blocks(traversal: Traversal, queries: Any, given: ListArguments) -> It
 
 def _check(traversal: Traversal, queries: Any, given: ListArguments) -> tuple[QueryRequest, Columns]:
     """The request and the columns of a list."""
-    box = traversal.problem.box
     request = make_request(
         traversal,
         queries,
@@ -68,7 +67,7 @@ def _check(traversal: Traversal, queries: Any, given: ListArguments) -> tuple[Qu
         distances=bool(given.distances),
         vectors=bool(given.vectors),
         sort=check_sort(given.sort),
-        periodic=box is not None and box.has_images,
+        periodic=traversal.problem.domain.has_images,
         images=traversal.problem.repeats,
         dim=traversal.dim,
         dtype=traversal.dtype,

@@ -187,8 +187,7 @@ def _some(arrays: dict[str, cla.Array], names: Iterable[str]) -> dict[str, cla.A
 
 def _check_sort(traversal: Traversal, offsets: cla.Array, pairs: int) -> None:
     """Raise where the driver would end the sort of the longest row early."""
-    profile, box = traversal.session.profile, traversal.problem.box
-    images = 1.0 if box is None else box.most_images(traversal.radius)
+    profile, images = traversal.session.profile, traversal.problem.domain.most_images(traversal.radius)
     if sorts_within_turns(profile, min(pairs, int(images * traversal.num_points))):
         return
     longest = int(np.diff(traversal.session.read(offsets)).max(initial=0))

@@ -131,7 +131,7 @@ def list_problem(traversal: Traversal, request: QueryRequest) -> ListProblem:
         foreign=request.queries is not None,
         reads_copy=request.reads_copy,
         pairs=request.m * problem.survey.neighbors(request.radius),
-        periodic=problem.box is not None,
+        periodic=bool(problem.periodic),
     )
 
 

@@ -44,7 +44,7 @@ def find_k_nearest(traversal: Traversal, request: QueryRequest, k: int, *, vecto
         points = traversal.structure.positions()
         assert points is not None, "every structure has its points"
         queries_taken = points if request.queries is None else request.queries
-        systems = systems_of(request, traversal.problem.box)
+        systems = systems_of(request, traversal.structure.images.tables)
         event = measure(traversal, found, points, queries_taken, known=holds_images(traversal), systems=systems)
     publish(traversal.session, event, found)
     return found
@@ -58,8 +58,7 @@ def publish(session: Session, event: cl.Event | None, found: Nearest) -> None:
 
 def rows_for(traversal: Traversal, m: int, k: int, *, vectors: bool) -> Nearest:
     """Allocate rows for m queries, with shifts where the caller gets them or a row may hold several images."""
-    session, dim, box = traversal.session, traversal.dim, traversal.problem.box
-    periodic = box is not None and box.has_images
+    session, dim, periodic = traversal.session, traversal.dim, traversal.problem.domain.has_images
     shape = m, k
     indices = session.allocate(shape, INT, purpose=f"the {k:,} nearest neighbors")
     distances = session.allocate(shape, traversal.dtype, purpose=f"the distances of the {k:,} nearest neighbors")
@@ -117,15 +116,15 @@ def measure(
 
     `points` and `queries` are in the caller's order, and so are the `systems` of queries, if there are any.
     """
-    structure = traversal.structure
-    table = structure.image_table if found.shifts is not None else None
+    images = traversal.structure.images
+    period = None if found.shifts is None else images.tables.period_at(images.starts)
     return measure_rows(
         traversal.session,
         found.indices,
         points=points,
         queries=queries,
-        period=None if table is None else table.period_at(structure.box_starts()),
-        periodic="" if table is None else structure.problem.periodic,
+        period=period,
+        periodic="" if period is None else traversal.problem.periodic,
         systems=systems,
         vectors=found.vectors,
         shifts=found.shifts,

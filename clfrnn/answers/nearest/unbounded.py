@@ -7,14 +7,11 @@ import operator
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyopencl.array as cla
 
 from ...arrays import one_radius
 from ...conditions import Condition
-from ...domain.box import PeriodicBox
-from ...domain.systems import Systems
-from ...domain_tables.periodic_images import place_in
+from ...domain.system_layout import SystemBounds
 from ...errors import PrecisionWarning
 from ...host.warning import warn
 from ...methods import Method
@@ -80,17 +77,16 @@ class UnboundedSearch:
         self.n, dim = array.shape
         refuse_dim(named, dim)
         self.options = {} if named is None else named.check(dict(options))
-        box = domain_of_points(session, domain, *batch, n=self.n, dim=dim, dtype=array.dtype, radius=0.0)
-        self.lengths = (0.0,) * dim if box is None else box.lengths
-        placed = place_in(session, box, array)
-        self.cloud = Cloud(session, array, box, placed, self.raw if placed is array else None).bounded()
+        lies_in = domain_of_points(session, domain, *batch, n=self.n, dim=dim, dtype=array.dtype, radius=0.0)
+        self.space = lies_in.space
+        self.cloud = Cloud.of(session, array, lies_in, 0.0, self.raw).bounded()
         self.foreign = queries is not None
         #: how far apart some more than k points of an even cloud are; 0 where that is not known
         self.even_reach = 0.0
         #: the queries, once they are known, and whether each is known to have found k neighbors
         self.sources, self.is_full = array, False
         #: the bounds of foreign queries in each system, once they are known
-        self.around: tuple[Any, ...] = ()
+        self.around: SystemBounds | None = None
         # Until queries are checked, those without a length count as the points.
         self.many = self.n if queries is None else operator.length_hint(queries, self.n)
 
@@ -100,15 +96,14 @@ class UnboundedSearch:
         """Search, and search again as long as there are queries with fewer than k neighbors."""
         session, step = self.session, self._first_step()
         traversal = Traversal(self._build(step))
-        asking = None
-        if isinstance(self.cloud.box, Systems) and queries is not None:
-            asking = take_query_systems(session, self.cloud.box, query_batch, len(queries))
-        radii = self._radii(step, asking and asking.ranks)
+        m = None if queries is None else len(queries)
+        asking = take_query_systems(session, self.cloud.tables.domain, query_batch, m)
+        radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
         asked: dict[str, Any] = {"include_self": include_self, "where": where}
-        request = make_request(traversal, queries, radius=radii, query_batch=asking or query_batch, **asked)
-        if isinstance(self.cloud.box, Systems) and asking is not None:
-            self.around = self.cloud.box.placing.bounds_of_queries(request.queries, asking.ranks)
-        systems = systems_of(request, self.cloud.box)
+        request = make_request(traversal, queries, radius=radii, query_batch=asking, **asked)
+        if asking is not None:
+            self.around = self.cloud.tables.bound_systems(request.queries, asking.ranks)
+        systems = systems_of(request, self.cloud.tables)
         sources = self.cloud.points if request.queries is None else request.queries
         found = rows_for(traversal, request.m, self.k, vectors=vectors)
         event = fill_rows(traversal, request, found)
@@ -116,14 +111,14 @@ class UnboundedSearch:
         traversal.checks.settle()
         while short is not None:
             step = self._wider_step(step, sources)
-            if not isinstance(self.cloud.box, Systems):  # systems are laid out again
-                # The bounds of queries have taken the slot of those of points.
-                self.cloud = self.cloud._replace(bounds=self._pending.again())
+            # The bounds of queries have taken the slot of those of points.
+            self.cloud = self.cloud._replace(bounds=self._pending.again())
             before, traversal = traversal, Traversal(self._build(step))
             if vectors and holds_images(traversal) and not holds_images(before):
                 measure(before, found, self.cloud.points, sources, known=False, systems=systems)
             asking = None if systems is None else self._systems_of_rows(systems, short.rows)
-            radii, asked["include_self"] = self._radii(step, asking and asking.ranks), True
+            radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
+            asked["include_self"] = True
             again = make_request(traversal, short.positions, radius=radii, query_batch=asking, **asked)
             itself = request.queries is None and not include_self
             event = fill_rows(traversal, again, found, again=short, of_points=itself)
@@ -158,7 +153,7 @@ class UnboundedSearch:
         Points whose squared distance is not finite are no neighbors. Cost: passes over the last column and over foreign
         queries, where the last search was one without a radius.
         """
-        if self.is_full or not self.n or any(self.lengths):
+        if self.is_full or not self.n or self.space.kind:
             return None
         boxes = [self._pending.read()]
         if self.foreign:
@@ -168,7 +163,7 @@ class UnboundedSearch:
         lows = zip(*(box.low for box in boxes), strict=True)
         highs = zip(*(box.high for box in boxes), strict=True)
         span = max(max(high) - min(low) for low, high in zip(lows, highs, strict=True))
-        if span <= largest_reach(self.cloud.real) / len(self.lengths) ** 0.5:
+        if span <= largest_reach(self.cloud.real) / len(self.space.lengths) ** 0.5:
             return None
         if not self.foreign and find_short_rows(self.session, found.indices, self.sources) is None:
             return None
@@ -179,23 +174,6 @@ class UnboundedSearch:
         ranks = self.session.read(systems)[self.session.read(rows)]
         return QuerySystems(ranks, self.session.upload(ranks, purpose="the systems of queries"), systems)
 
-    def _radii(self, step: _Step, ranks: Any) -> Any:
-        """The radius of each query, where those in small boxes need not reach as far as others; None for one radius.
-
-        `ranks` are the systems of queries, those of the points where it is None.
-        """
-        if not isinstance(self.cloud.box, Systems) or not self.cloud.box.has_images:
-            return None
-        reaches = np.append(self.cloud.box.spanning_reaches(self.k, *self.around), 0.0)
-        if (reaches[:-1] >= step.radius).all():
-            return None
-        return np.minimum(reaches, step.radius)[self.cloud.box.ranks if ranks is None else ranks]
-
-    @property
-    def box(self) -> PeriodicBox | None:
-        """The domain of the points."""
-        return self.cloud.box
-
     @property
     def _pending(self) -> PendingBox:
         assert self.cloud.bounds is not None, "a search without a radius begins with the bounds of its points"
@@ -203,9 +181,7 @@ class UnboundedSearch:
 
     def _build(self, step: _Step) -> SearchStructure:
         """The structure for a step."""
-        if isinstance(self.cloud.box, Systems):
-            placed = self.cloud.box.placing.lay_out_again(self.cloud.points, step.radius)
-            self.cloud = self.cloud._replace(placed=placed, bounds=None).bounded()
+        self.cloud = self.cloud.reaching(step.radius)
         return self.cloud.build(step.method, self.cloud.problem(step.radius, step.survey, options=step.options))
 
     def _first_step(self) -> _Step:
@@ -214,8 +190,8 @@ class UnboundedSearch:
         survey = cloud.survey(0.0, crowding=False)
         if not self.n:
             return self._step_of_all(self.named or BruteForce(), survey, 0.0)
-        sides = self.lengths if self.cloud.box is None else self.cloud.box.sides
-        reach = first_reach(self.session.tuning, n=self.n, k=self.k, low=survey.low, high=survey.high, lengths=sides)
+        corners = {"low": survey.low, "high": survey.high, "lengths": self.space.sides}
+        reach = first_reach(self.session.tuning, n=self.n, k=self.k, **corners)
         if reach is None or not (reach := self._rounded(reach)) > 0:
             return self._step_of_all(self.named or BruteForce(), survey)
         if reach < largest_reach(self.cloud.real):
@@ -225,7 +201,7 @@ class UnboundedSearch:
             survey, reach, wider = self._survey(even)
         method = self.named or self._choose(survey, reach)
         if method.name not in _BY_CELLS:
-            if self.cloud.box is None:
+            if not self.cloud.tables.domain.kind:
                 return self._step_of_all(method, survey)
             reach = even
         wider = self._rounded(self.session.tuning.nearest.farther * wider)
@@ -260,15 +236,15 @@ class UnboundedSearch:
         """The options of a method; leaves of a tree are those for somewhat more than k neighbors."""
         options = self.options if method is self.named else method.check({})
         if "leaf_size" in options and options["leaf_size"] is None:
-            tuning = self.session.tuning
+            tuning, periodic = self.session.tuning, bool(self.cloud.tables.domain.kind)
             foreseen = foreseen_neighbors(tuning, self.k)
-            return {**options, "leaf_size": default_leaf_size(tuning, self.n, foreseen, periodic=bool(self.cloud.box))}
+            return {**options, "leaf_size": default_leaf_size(tuning, self.n, foreseen, periodic=periodic)}
         return options
 
     def _step_of_all(self, method: Method, survey: Survey, radius: float | None = None) -> _Step:
         """A search in which no query can miss a neighbor."""
-        if radius is None and isinstance(self.cloud.box, Systems):
-            span = self._rounded(float(self.cloud.box.spanning_reaches(self.k).max(initial=0.0)))
+        if radius is None and (reaches := self.cloud.tables.spanning_reaches(self.k)) is not None:
+            span = self._rounded(float(reaches.max(initial=0.0)))
             # Foreign queries, whose bounds are not known yet, may lie farther away.
             return _Step(method, self._options(method), span, survey, span if self.foreign else None)
         reach = largest_reach(self.cloud.real) if radius is None else radius
@@ -281,13 +257,12 @@ class UnboundedSearch:
             survey = dataclasses.replace(step.survey, others=0.0, sample=None)
             farther = self._rounded(self.session.tuning.nearest.farther * step.radius)
             return step._replace(radius=min(farther, step.wider), survey=survey)
-        if isinstance(self.cloud.box, Systems):
-            span = float(self.cloud.box.spanning_reaches(self.k, *self.around).max(initial=0.0))
-            return self._step_of_all(AabbTree(), step.survey, self._rounded(span))
+        if (reaches := self.cloud.tables.spanning_reaches(self.k, self.around)) is not None:
+            return self._step_of_all(AabbTree(), step.survey, self._rounded(float(reaches.max(initial=0.0))))
         low, high = step.survey.low, step.survey.high
-        if self.cloud.box is not None and not all(self.lengths):
-            around = bounding_box(self.session, place_in(self.session, self.cloud.box, sources)).read()
+        if self.space.kind and not all(self.space.lengths):
+            around = self.cloud.tables.bound(self.cloud.tables.place(sources)).read()
             low, high = tuple(map(min, low, around.low)), tuple(map(max, high, around.high))
-        spans = self.lengths if self.cloud.box is None else self.cloud.box.spans
+        spans = self.space.spans
         span = spanning_reach(real=self.cloud.real, n=self.n, k=self.k, low=low, high=high, lengths=spans)
         return self._step_of_all(AabbTree(), step.survey, self._rounded(span))

@@ -13,14 +13,15 @@ from ...config import TileConfig, VisitVariant
 from ...functions import WalkFunction
 from ...points.argument_types import MethodName
 from ...points.deferred_checks import DeferredChecks
-from ...primitives.readback import Box, PendingBox
+from ...primitives.readback import Box
 from ...problem import Problem
 from ...profile import DeviceProfile
 from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ...tuning import Tuning
-from ..structure import SearchStructure
+from ..domain_tables.tables import Images
+from ..structure import NewPoints, SearchStructure
 from ..walk_plan import plan_tile
 
 __all__ = ["BruteForce", "BruteForceStructure"]
@@ -69,19 +70,14 @@ class BruteForce:
         checks: DeferredChecks,
         plan: BruteForcePlan,
         *,
-        points: cla.Array,
-        bounds: PendingBox | None,
+        new: NewPoints,
     ) -> BruteForceStructure:
         """Copy the points."""
-        return BruteForceStructure(session, problem, checks, plan, points=points, bounds=bounds)
+        return BruteForceStructure(session, problem, checks, plan, new=new)
 
-    def build(
-        self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
-    ) -> BruteForceStructure:
+    def build(self, session: Session, problem: Problem, checks: DeferredChecks, new: NewPoints) -> BruteForceStructure:
         """Copy the points."""
-        return self.place(
-            session, problem, checks, self.plan(problem, session.profile, session.tuning), points=points, bounds=bounds
-        )
+        return self.place(session, problem, checks, self.plan(problem, session.profile, session.tuning), new=new)
 
 
 class BruteForceStructure(SearchStructure):
@@ -96,41 +92,40 @@ class BruteForceStructure(SearchStructure):
         checks: DeferredChecks,
         plan: BruteForcePlan,
         *,
-        points: cla.Array,
-        bounds: PendingBox | None,
+        new: NewPoints,
     ) -> None:
         super().__init__(session, problem, checks)
         check_turns(session.profile, problem=problem, side=problem.radius, rows=0)
         self._plan = plan
         self._n = np.int32(problem.n)
-        self._copy(points, bounds, problem.starts)
+        self._points, self._images = self._copy(new, problem.starts)
 
-    def _copy(self, points: cla.Array, bounds: PendingBox | None, starts: tuple[float, ...]) -> None:
+    def _copy(self, new: NewPoints, starts: tuple[float, ...]) -> tuple[cla.Array, Images]:
         """Copy new points to new buffers, so that earlier requests still refer to the old ones."""
         shape = self.problem.n, self.problem.dim
         copy = self.session.allocate(shape, self.dtype, purpose="the index's copy of the points")
-        self.session.copy(points, copy)
-        images = self.images(starts, bounds)
-        self._points, self._images, self._starts = copy, images, starts
+        self.session.copy(new.points, copy)
+        return copy, new.tables.images(starts, new.bounds)
 
-    def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
+    def update(self, new: NewPoints, box: Box | None) -> str:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        periodic = self.problem.box
-        starts = periodic.starts(box.low, box.high) if periodic is not None and box is not None else self._starts
-        self._copy(points, bounds, starts)
+        starts = self._images.starts if box is None else self.problem.space.starts(box.low, box.high)
+        self._points, self._images = self._copy(new, starts)
         return "rebuilt"
 
     def arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        return (self._n, self._points.base_data, *(images.base_data for images in self._images))
+        return (self._n, self._points.base_data, *self._images.arguments)
 
-    def box_starts(self) -> tuple[float, ...]:
+    @property
+    def images(self) -> Images:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        return self._starts
+        return self._images
 
     def buffers(self) -> dict[str, cla.Array | Scratch]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        return {"points": self._points, **({"images": self._images[0]} if self._images else {})}
+        images = self._images.table
+        return {"points": self._points, **({} if images is None else {"images": images})}
 
     def positions(self) -> cla.Array:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
@@ -152,5 +147,4 @@ class BruteForceStructure(SearchStructure):
     @functools.cached_property
     def tests_of_query(self) -> float:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        box = self.problem.box
-        return self.problem.n * (1.0 if box is None else box.images(self.problem.radius))
+        return self.problem.n * self.problem.images

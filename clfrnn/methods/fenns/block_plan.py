@@ -58,6 +58,10 @@ class BlockConfig(WalkConfig):
         names = {**super().names(), "own_cells": False}
         return {**names, "by_place": not self.tile, "team": min(self.team, self.work_group_size)}
 
+    def units(self, m: int, cells: int = 0) -> int:
+        """With tiles, a work-group for each of the `cells`, and for each further chunk of m queries."""
+        return self.work_group_size * (cells + m // self.chunk) if self.tile else m
+
     def inline(self) -> BlockConfig:
         """The same walk without tiles, as a part of another kernel, whose work-items need not run together."""
         return dataclasses.replace(self, tile=0)
@@ -76,8 +80,6 @@ def useful_cells(
 
     With `tile`, blocks fit a tile that is compiled already.
     """
-    if problem.box is not None:
-        low, high = problem.box.domain(low, high)
     numbers, reach = tuning.fenns, padded_radius(problem.radius, problem.real)
     density = problem.survey.density(problem.radius)
     wanted = max(numbers.least_cells, numbers.cells_a_unit * busy_units(profile))
@@ -87,7 +89,7 @@ def useful_cells(
     root = density ** (-1 / problem.dim)
     tile_bytes = max(0, min(numbers.tile_bytes, profile.usable_local_memory - numbers.bytes_beside))
     items = group_size(profile, numbers.widest_group)
-    candidate = 4 + _candidate_bytes(problem.dim, problem.real, problem.box)
+    candidate = 4 + _candidate_bytes(problem.dim, problem.real, problem.periodic)
     each = min(_points_of_item(profile, tuning, items)[-1], tile_bytes // (items * candidate))
     of_block = numbers.tile_share * (tile or each * items)
     side = numbers.cell_points ** (1 / problem.dim) * root

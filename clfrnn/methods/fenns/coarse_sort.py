@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pyopencl.array as cla
 
-from ...arrays import REAL_OF
 from ...config import INT
-from ...domain.box import PeriodicBox
 from ...domain.cells import CellGrid
 from ...primitives.fill import cleared
 from ...primitives.readback import PendingBox
+from ...problem import Problem
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
+from ..domain_tables.tables import Images
 from ..grid.coarse_plan import counting_groups, plan_coarse
 from ..grid_arguments import pack_box, pack_grid
 from ..structure import Readers
@@ -45,16 +45,15 @@ class CoarseSort:
     ``numbers`` are the arguments of the grid, and of the periodic box if there is one, as kernels take them.
     """
 
-    def __init__(self, session: Session, grid: CellGrid, dtype: np.dtype[Any], box: PeriodicBox | None) -> None:
-        real = REAL_OF[dtype]
-        boxed = () if box is None else pack_box(box, grid.low, real, dtype)
+    def __init__(self, session: Session, grid: CellGrid, dtype: np.dtype[Any], problem: Problem) -> None:
+        boxed = pack_box(problem.domain, grid.low, dtype)
         self.session, self.dtype, self.dim, self.cells = session, dtype, len(grid.shape), grid.cells
         self.numbers: tuple[Any, ...] = (*pack_grid(grid, dtype), *boxed)
         self._kernels, self._config = session.planned(
-            "methods/fenns/coarse_sort", plan_coarse, dim=self.dim, real=real, periodic="" if box is None else box.kind
+            "methods/fenns/coarse_sort", plan_coarse, dim=self.dim, real=problem.real, periodic=problem.periodic
         )
 
-    def points(self, points: cla.Array, widest: np.floating[Any], box: PendingBox, *images: Scratch) -> CoarseCells:
+    def points(self, points: cla.Array, widest: np.floating[Any], box: PendingBox, images: Images) -> CoarseCells:
         """Enqueue the sort of `points`, which also finds their bounding box.
 
         Points from which a window of half width `widest` reaches into another cell count as near the border. Where all
@@ -63,7 +62,7 @@ class CoarseSort:
         """
         return self._sort(points, 2, widest, box, images)
 
-    def queries(self, queries: cla.Array, box: PendingBox, *images: Scratch) -> CoarseCells:
+    def queries(self, queries: cla.Array, box: PendingBox, images: Images) -> CoarseCells:
         """Enqueue the sort of `queries`, which may lie anywhere and also finds their bounding box."""
         return self._sort(queries, 1, self.dtype.type(0), box, images)
 
@@ -71,15 +70,13 @@ class CoarseSort:
         """The kernels that read points and their indices back from `records`."""
         return Readers(self._kernels, self._config.work_group_size, records)
 
-    def _sort(
-        self, rows: cla.Array, of: int, widest: np.floating[Any], box: PendingBox, images: tuple[Scratch, ...]
-    ) -> CoarseCells:
+    def _sort(self, rows: cla.Array, of: int, widest: np.floating[Any], box: PendingBox, images: Images) -> CoarseCells:
         session, config, n = self.session, self._config, rows.shape[0]
         size = config.work_group_size
         sections = session.scratch(3 * self.cells, INT, purpose="the sections of cells")
         records = session.scratch(4 * n, self.dtype, purpose="the sorted copy of the points")
         placed = (sections.base_data, records.base_data)
-        shared = (n, of, widest, rows.base_data, *self.numbers, *(each.base_data for each in images))
+        shared = (n, of, widest, rows.base_data, *self.numbers, *images.arguments)
         if n <= session.tuning.fenns.few_of_item * size and 3 * self.cells <= config.counters:
             session.launch(self._kernels["place_coarse"], size, size, *shared, *placed, *box.arguments)
         else:

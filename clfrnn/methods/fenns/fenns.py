@@ -10,7 +10,7 @@ import numpy as np
 import pyopencl.array as cla
 
 from ...config import VisitVariant
-from ...domain.cells import CellGrid, padded_radius
+from ...domain.cells import CellGrid
 from ...functions import WalkFunction
 from ...points.argument_types import MethodName
 from ...points.deferred_checks import DeferredChecks
@@ -21,11 +21,13 @@ from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ...tuning import Tuning
+from ..domain_tables.tables import Images
 from ..options import check_shape
 from ..request import QueryRequest
-from ..structure import Readers, SearchStructure
+from ..structure import NewPoints, Readers, SearchStructure
+from ..visit_plan import VisitPlan
 from .block_plan import BlockConfig, why_no_tiles, without_tiles
-from .layout import Layout, Placed, lay_out
+from .layout import Layout, lay_out
 from .plan import FennsPlan, plan_fenns, refit_fenns
 
 __all__ = ["Fenns", "FennsStructure"]
@@ -63,18 +65,15 @@ class Fenns:
         checks: DeferredChecks,
         plan: FennsPlan,
         *,
-        points: cla.Array,
-        bounds: PendingBox | None,
+        new: NewPoints,
     ) -> FennsStructure:
         """Sort the points into the coarse cells of a plan."""
-        return FennsStructure(session, problem, checks, plan, points=points, bounds=bounds)
+        return FennsStructure(session, problem, checks, plan, new=new)
 
-    def build(
-        self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
-    ) -> FennsStructure:
+    def build(self, session: Session, problem: Problem, checks: DeferredChecks, new: NewPoints) -> FennsStructure:
         """Sort the points into coarse cells, and again into others where the density is not as expected."""
         plan = self.plan(problem, session.profile, session.tuning)
-        index = self.place(session, problem, checks, plan, points=points, bounds=bounds)
+        index = self.place(session, problem, checks, plan, new=new)
         survey = dataclasses.replace(problem.survey, counted=index.density())
         foreseen = problem.survey.density(problem.radius)
         about = session.tuning.fenns.as_foreseen + 4 * math.sqrt(2 / index.cell_grid.cells)  # few cells are uncertain
@@ -83,7 +82,7 @@ class Fenns:
         del index  # the pool gives its memory to the next structure
         counted = dataclasses.replace(problem, survey=survey)
         plan = self.plan(counted, session.profile, session.tuning)
-        return self.place(session, counted, checks, plan, points=points, bounds=bounds)
+        return self.place(session, counted, checks, plan, new=new)
 
 
 class FennsStructure(SearchStructure):
@@ -101,13 +100,11 @@ class FennsStructure(SearchStructure):
         checks: DeferredChecks,
         plan: FennsPlan,
         *,
-        points: cla.Array,
-        bounds: PendingBox | None,
+        new: NewPoints,
     ) -> None:
         super().__init__(session, problem, checks)
         check_turns(session.profile, problem=problem, side=max(plan.grid.sides), rows=5.0 ** (problem.dim - 1))
-        assert bounds is not None, "cells follow the box of the points"
-        self._placed = self._sort(points, bounds, self._lay_out(plan))
+        self._placed = self._lay_out(plan).place(new)
 
     @property
     def _plan(self) -> FennsPlan:
@@ -131,20 +128,16 @@ class FennsStructure(SearchStructure):
     def _tiled(self, function: WalkFunction, images: str = "all") -> bool:
         return bool(self.config.tile) and function.idles and images != "far_from_box"
 
-    def passes(self, function: WalkFunction, request: QueryRequest) -> tuple[str, ...]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        if self.problem.box is None or not self._tiled(function):
-            return ("all",)
-        return ("per_candidate",) if request.queries is None else ("per_candidate", "far_from_box")
-
-    def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:
-        """A walk with tiles serves foreign queries in the order of cells."""
-        return request.queries is not None and not self._tiled(function, images)
-
-    def units(self, request: QueryRequest, config: BlockConfig) -> int:
-        """Work-items of a launch: with tiles, a work-group for each cell and for each further chunk of queries."""
+    def plan_visit(self, function: WalkFunction, request: QueryRequest) -> VisitPlan:
+        """A walk with tiles serves queries in the order of cells; those far from a periodic box follow by number."""
+        foreign = request.queries is not None
+        if not self._tiled(function):
+            return self._plan_launches(("all",), by_number=foreign)
         cells = math.prod(request.arguments[_SHAPE][: self.problem.dim].tolist())
-        return config.work_group_size * (cells + request.m // config.chunk) if config.tile else request.m
+        plan = self._plan_launches(("per_candidate" if self.problem.periodic else "all",), by_number=False)
+        if not (foreign and self.problem.periodic):
+            return dataclasses.replace(plan, cells=cells)
+        return dataclasses.replace(plan, cells=cells, images=(*plan.images, "far_from_box"), by_number=(False, True))
 
     def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
         """A walk with tiles finds the bounds while it sorts the queries."""
@@ -155,7 +148,7 @@ class FennsStructure(SearchStructure):
         if queries is None or not self.config.tile:
             return ()
         held = self._placed
-        placed = held.layout.sort.queries(queries, bounds or self.checks.slot(), *held.images)
+        placed = held.layout.sort.queries(queries, bounds or self.checks.slot(), held.images)
         return (placed.records.base_data, placed.sections.base_data)
 
     def describe(self) -> list[str]:
@@ -184,21 +177,21 @@ class FennsStructure(SearchStructure):
             return f"{limit}, as none may be narrower than the radius"
         return limit if grid.cells > plan.most / 2 else f"{limit}; so few points need no more"
 
-    def find_bounds(self, points: cla.Array) -> PendingBox:
+    def find_bounds(self, points: cla.Array) -> NewPoints:
         """The sort finds the bounds, except in a periodic box, whose images follow from the bounds."""
-        if self.problem.box is not None:
-            return super().find_bounds(points)
-        return self.checks.slot()
+        if self.problem.periodic:
+            return self.bounded(points)
+        return NewPoints(points, self.checks.slot(), self.images.tables)
 
-    def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
+    def update(self, new: NewPoints, box: Box | None) -> str:
         """Sort points into the coarse cells, or into new ones where the old ones do not fit points in `box`."""
         layout = self._placed.layout
         if box is not None and not self._serves(box):
-            moved = self.problem.grown(self.problem.n, self.problem.box, box.low, box.high)
+            moved = self.problem.grown(self.problem.n, self.problem.domain, box.low, box.high)
             plan = refit_fenns(self._plan, moved, self.session.profile, self.session.tuning)
             assert plan is not None, "tiles that serve a box serve it"
             layout = self._lay_out(plan)
-        self._placed = self._sort(points, bounds, layout)
+        self._placed = layout.place(new)
         return "rebuilt"
 
     def _serves(self, box: Box) -> bool:
@@ -214,16 +207,7 @@ class FennsStructure(SearchStructure):
         )
 
     def _lay_out(self, plan: FennsPlan) -> Layout:
-        return lay_out(
-            self.session, plan, n=self.problem.n, dtype=self.dtype, box=self.problem.box, widest=self._widest
-        )
-
-    def _sort(self, points: cla.Array, bounds: PendingBox, layout: Layout) -> Placed:
-        return layout.place(points, bounds, self.images(layout.plan.grid.low, bounds))
-
-    @property
-    def _widest(self) -> float:
-        return padded_radius(self.problem.radius, self.problem.real)
+        return lay_out(self.session, plan, self.problem, self.dtype)
 
     def _counts(self) -> np.ndarray[Any, Any]:
         """The number of points in each coarse cell; waits for the sort."""
@@ -240,15 +224,16 @@ class FennsStructure(SearchStructure):
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._placed.walk
 
-    def box_starts(self) -> tuple[float, ...]:
+    @property
+    def images(self) -> Images:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        return self._plan.grid.low
+        return self._placed.images
 
     def buffers(self) -> dict[str, cla.Array | Scratch]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        cells, images = self._placed.cells, self._placed.images
+        cells, images = self._placed.cells, self._placed.images.table
         buffers = {"sorted_points": cells.records, "cell_sections": cells.sections}
-        return {**buffers, "images": images[0]} if images else buffers
+        return buffers if images is None else {**buffers, "images": images}
 
     def readers(self) -> Readers:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
@@ -259,8 +244,7 @@ class FennsStructure(SearchStructure):
         """Candidates in the fine cells of a query's window, and its share of the points that its work-group loads."""
         plan, survey = self._plan, self.problem.survey
         density = survey.density(self.problem.radius) if self.problem.radius > 0 else 0.0
-        images = 1.0 if self.problem.box is None else self.problem.box.images(self.problem.radius)
-        most = images * self.problem.n
+        most = self.problem.images * self.problem.n
         around = min(most, density * math.prod(side + 2 * self.problem.radius for side in plan.grid.sides))
         fine = math.prod(
             min(1.0, (2 * self.problem.radius * inverse + 2) / many)

@@ -6,13 +6,13 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import pyopencl.array as cla
 
-from ...domain.box import PeriodicBox
-from ...primitives.readback import PendingBox
-from ...runtime.scratch import Scratch
+from ...domain.cells import padded_radius
+from ...problem import Problem
 from ...runtime.session import Session
+from ..domain_tables.tables import Images
 from ..grid_arguments import pack_lanes
+from ..structure import NewPoints
 from .coarse_sort import CoarseCells, CoarseSort
 from .plan import FennsPlan
 
@@ -31,42 +31,33 @@ class Layout:
     #: the shape of the fine grid and the inverse sides of its cells, as walks take them
     fine: tuple[Any, ...]
 
-    def place(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Placed:
-        """Enqueue the sort of `points` into the cells."""
-        sort = self.sort
-        cells = sort.points(points, self.widest, bounds, *images)
-        walk = (
-            self.rows,
-            cells.records.base_data,
-            cells.sections.base_data,
-            *sort.numbers,
-            *(image.base_data for image in images),
-            self.widest,
-            *self.fine,
-        )
+    def place(self, new: NewPoints) -> Placed:
+        """Enqueue the sort of new points into the cells."""
+        images = new.tables.images(self.plan.grid.low, new.bounds)
+        cells = self.sort.points(new.points, self.widest, new.known_bounds, images)
+        placed = self.rows, cells.records.base_data, cells.sections.base_data
+        walk = *placed, *self.sort.numbers, *images.arguments, self.widest, *self.fine
         return Placed(layout=self, cells=cells, images=images, walk=walk)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Placed:
-    """Points in coarse cells, and the image table if there is one."""
+    """Points in coarse cells, and their images."""
 
     layout: Layout
     cells: CoarseCells
-    images: tuple[Scratch, ...]
+    images: Images
     #: the arguments of the walk
     walk: tuple[Any, ...]
 
 
-def lay_out(
-    session: Session, plan: FennsPlan, *, n: int, dtype: np.dtype[Any], box: PeriodicBox | None, widest: float
-) -> Layout:
-    """The layout of `n` points; `widest` is the padded radius."""
+def lay_out(session: Session, plan: FennsPlan, problem: Problem, dtype: np.dtype[Any]) -> Layout:
+    """The layout of the points of a problem by a plan for them."""
     return Layout(
         plan=plan,
-        sort=CoarseSort(session, plan.grid, dtype, box),
-        rows=np.int32(n),
-        widest=dtype.type(widest),
+        sort=CoarseSort(session, plan.grid, dtype, problem),
+        rows=np.int32(problem.n),
+        widest=dtype.type(padded_radius(problem.radius, problem.real)),
         fine=(
             pack_lanes(plan.fine_shape, np.int32, 1),
             pack_lanes(plan.fine_inverses, dtype, 0),

@@ -75,7 +75,7 @@ def plan_fenns(
         if requested
         else min(most, useful_cells(profile, tuning, problem=problem, low=low, high=high, tile=tile)),
         shape=requested,
-        box=problem.box,
+        box=problem.space,
     )
     config = plan_block(profile, tuning, problem=problem, grid=grid)
     fine_shape, fine_inverses = fit_fine(grid, tuning, problem=problem, most=config.fine)
@@ -99,10 +99,9 @@ def _moved(problem: Problem) -> Problem:
     """The problem with a survey of its points, whose density changed with their number and the space they fill."""
     survey, floor = problem.survey, max(padded_radius(problem.radius, problem.real), 1e-300)
     corners = problem.low, problem.high
-    filled = corners if problem.box is None else problem.box.domain(*corners)
     before, now = (
         math.fsum(math.log(max(high / 2 - low / 2, floor)) for low, high in zip(*ends, strict=True))
-        for ends in ((survey.low, survey.high), filled)
+        for ends in ((survey.low, survey.high), corners)
     )
     times = math.exp(min(700.0, max(-700.0, before - now))) * problem.n / max(1, survey.n)
     return dataclasses.replace(
@@ -110,8 +109,8 @@ def _moved(problem: Problem) -> Problem:
         survey=dataclasses.replace(
             survey,
             n=problem.n,
-            low=filled[0],
-            high=filled[1],
+            low=corners[0],
+            high=corners[1],
             others=min(float(problem.n), survey.others * times),
             counted=min(survey.counted * times, 1e300),
         ),

@@ -9,6 +9,7 @@ import math
 from ...config import INT, WalkConfig
 from ...domain.cells import CellGrid, padded_radius
 from ...problem import Problem
+from ..domain_tables.tables import SystemGrids
 from ..first_pass.plan import ListFacts
 
 __all__ = ["CellFacts"]
@@ -31,6 +32,8 @@ class CellFacts:
     mask_neighbors: float
     #: whether the candidates of a row of cells are one run; otherwise those of each cell are
     rows_are_runs: bool
+    #: the grids of systems, which walks go through in place of `grid`, where there are many
+    grids: SystemGrids | None = None
 
     @functools.cached_property
     def pieces(self) -> float:
@@ -53,7 +56,6 @@ class CellFacts:
         crowded = (1.0 + survey.others) * math.prod(
             [window * side / radius for window, side in zip(windows, grid.sides, strict=True)]
         )
-        images = 1.0 if problem.box is None else problem.box.images(problem.radius)
         share = math.prod([min(1.0, window / many) for window, many in zip(windows, grid.shape, strict=True)])
         rows = math.prod(
             [
@@ -61,14 +63,15 @@ class CellFacts:
                 for window, many, period in zip(windows[1:], grid.shape[1:], grid.periods[1:], strict=True)
             ]
         )
-        most = images * problem.n
+        most = problem.images * problem.n
         return self.pieces * rows, min(most, crowded + share * most * grid.wrapped)
 
     @functools.cached_property
     def wraps_once(self) -> bool:
         """Whether the window of a query in the box crosses at most one edge of each axis, and meets no cell twice."""
-        box, radius = self.problem.box, padded_radius(self.problem.radius, self.problem.real)
-        assert box is not None, "windows wrap in a periodic box"
+        if self.grids is not None:
+            return self.grids.wraps_once
+        box, radius = self.problem.space, padded_radius(self.problem.radius, self.problem.real)
         # Half a padding more covers the rounding of the window itself.
         reaches = [radius * (1 + box.growth) + 1.5 * pad for pad in box.pads(self.grid.low, self.problem.real)]
         return box.exceeds_windows(reaches) and self.grid.has_unique_addresses(reaches)

@@ -77,15 +77,13 @@ def fit_coarse(
     real: str,
     most: int,
     shape: Sequence[int] | None = None,
-    box: PeriodicBox | None = None,
+    box: PeriodicBox,
 ) -> CellGrid:
-    """Plan at most `most` cells, as cubic as whole numbers allow, over the points between `low` and `high`; or `shape`.
+    """Plan at most `most` cells, as cubic as whole numbers allow, over the domain between `low` and `high`; or `shape`.
 
     No cell is narrower than the padded radius, so that a query's neighbors lie in its own cell and the adjacent ones.
     """
-    if box is not None:
-        low, high = box.domain(low, high)
-    lengths = box.lengths if box is not None else (0.0,) * len(low)
+    lengths = box.lengths
     extents = [
         min(length or 2.0 * (b / 2 - a / 2), _LARGEST_EXTENT[real])
         for length, a, b in zip(lengths, low, high, strict=True)
@@ -106,19 +104,17 @@ def fit_coarse(
 
 
 def _reaches(
-    low: tuple[float, ...], high: tuple[float, ...], *, radius: float, real: str, box: PeriodicBox | None
+    low: tuple[float, ...], high: tuple[float, ...], *, radius: float, real: str, box: PeriodicBox
 ) -> list[float]:
     """Half the width of a query's window on each axis, with padding for the rounding of coordinates."""
     epsilon = _EPSILON[real]
-    reach = padded_radius(radius, real) * (1 + 8 * epsilon + (box.growth if box is not None else 0.0))
+    reach = padded_radius(radius, real) * (1 + 8 * epsilon + box.growth)
     pads = [4 * epsilon * max(abs(a), abs(b)) for a, b in zip(low, high, strict=True)]
-    if box is not None:
-        own = box.pads(box.starts(low, high), real)
-        pads = [
-            pad + extra + (2 * SLACK + 300 * epsilon) * length
-            for pad, extra, length in zip(pads, own, box.lengths, strict=True)
-        ]
-    return [reach + pad for pad in pads]
+    own = box.pads(box.starts(low, high), real)
+    return [
+        reach + (pad + extra + (2 * SLACK + 300 * epsilon) * length)
+        for pad, extra, length in zip(pads, own, box.lengths, strict=True)
+    ]
 
 
 def divide(extents: Sequence[float], caps: Sequence[int], most: int) -> tuple[int, ...]:

@@ -69,7 +69,8 @@ def spacing(problem: Problem) -> float:
 
 def grid_for(problem: Problem, sides: tuple[float, ...]) -> CellGrid:
     """The cells of the given sides, or of the next larger ones that the domain allows."""
-    return fit_cells(low=problem.low, high=problem.high, sides=sides, n=problem.n, real=problem.real, box=problem.box)
+    low, high, lengths = problem.low, problem.high, problem.space.lengths
+    return fit_cells(low=low, high=high, sides=sides, n=problem.n, real=problem.real, lengths=lengths)
 
 
 def refit_cells(plan: CellPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:
@@ -88,7 +89,7 @@ def plan_cells(
     grid = grid_for(problem, sides)
     # Not in a periodic box: queries whose windows cross an edge have too few registers for it (measured).
     run = (row or sides[0], *sides[1:])
-    crowded = problem.box is None and _points_of(problem, run) >= tuning.grid.long_run
+    crowded = not problem.periodic and _points_of(problem, run) >= tuning.grid.long_run
     facts: dict[str, Any] = {"dim": problem.dim, "real": problem.real, "periodic": problem.periodic}
     return CellPlan(
         config=plan_walk(profile, tuning, **facts, crowded=crowded),

@@ -13,7 +13,6 @@ import pyopencl.array as cla
 from ...config import VisitVariant, WalkConfig
 from ...domain.box import CELLS
 from ...domain.cells import CellGrid, cells_of_systems
-from ...domain.systems import Systems
 from ...errors import DeviceMemoryError
 from ...functions import WalkFunction
 from ...points.deferred_checks import DeferredChecks
@@ -24,11 +23,13 @@ from ...runtime.launch_limits import check_turns
 from ...runtime.scratch import Scratch
 from ...runtime.session import Selection, Session
 from ...tuning import Tuning
+from ..domain_tables.tables import Images, SystemGrids
 from ..first_pass.neighbor_buffer import useful_slots
 from ..first_pass.plan import ListFacts
 from ..options import check_construction, check_width
 from ..request import QueryRequest
-from ..structure import Readers, SearchStructure
+from ..structure import NewPoints, Readers, SearchStructure
+from ..visit_plan import VisitPlan
 from .binning.binning import Binner, Bins, Layout
 from .binning.plan import BinningPlan
 from .cell_facts import CellFacts
@@ -58,8 +59,7 @@ class GridStructure(SearchStructure):
         checks: DeferredChecks,
         plan: CellPlan,
         *,
-        points: cla.Array,
-        bounds: PendingBox | None,
+        new: NewPoints,
     ) -> None:
         super().__init__(session, problem, checks)
         sides = plan.grid.sides  # cells of later updates are not narrower
@@ -73,9 +73,9 @@ class GridStructure(SearchStructure):
         self._binner = Binner(session, problem, checks, stem=self.stem, config=plan.config, dtype=self.dtype)
         #: the last layout of sorted foreign queries, with the grid and the number of queries that it was made for
         self._layout_of_queries: tuple[CellGrid, int, Layout] | None = None
-        self._bins = self._place(points, bounds, self._lay_out(plan.grid, plan.binning))
+        self._bins, self._facts = self._place(new, self._lay_out(plan.grid, plan.binning))
 
-    def _facts_of(self, grid: CellGrid) -> CellFacts:
+    def _facts_of(self, grid: CellGrid, grids: SystemGrids | None = None) -> CellFacts:
         return CellFacts(
             problem=self.problem,
             grid=grid,
@@ -83,55 +83,55 @@ class GridStructure(SearchStructure):
             slots=self._slots,
             mask_neighbors=self.session.tuning.lists.mask_neighbors,
             rows_are_runs=self.rows_are_runs,
+            grids=grids,
         )
 
     def _lay_out(self, grid: CellGrid, plan: BinningPlan) -> Layout:
         return self._binner.lay_out(grid, plan, self.problem.n)
 
-    def _place(self, points: cla.Array, bounds: PendingBox | None, layout: Layout) -> Bins:
-        """Sort `points` into the cells of `layout`, or into those of their systems; the structure's bins stay."""
-        box, plan = self.problem.box, self._plan
-        if isinstance(box, Systems):
-            images = box.placing.lay_out_cells(plan.sides)
-            layout = self._lay_out(cells_of_systems(plan.grid, box.placing.cells.cells), plan.binning)
-            self._facts = self._facts_of(plan.grid)
+    def _place(self, new: NewPoints, layout: Layout) -> tuple[Bins, CellFacts]:
+        """Sort new points into the cells of `layout`, or into those of their systems; the structure's bins stay."""
+        plan, facts = self._plan, self._facts
+        grids = None if new.tables.ranks is None else new.tables.grids(plan.sides)
+        if grids is not None:
+            layout = self._lay_out(cells_of_systems(plan.grid, grids.cells), plan.binning)
+            images, facts = grids.images, self._facts_of(plan.grid, grids)
         else:
-            images = next(iter(self.images(layout.grid.low, bounds)), None)
-        return self._binner.bin(points, bounds, layout, images, purpose="points")
+            images = new.tables.images(layout.cells.grid.low, new.bounds)
+            if layout.cells.grid is not facts.grid:
+                facts = self._facts_of(layout.cells.grid)
+        return self._binner.bin(new.points, new.bounds, layout, images, purpose="points"), facts
 
-    def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
+    def update(self, new: NewPoints, box: Box | None) -> str:
         """Sort points into the cells, or into new cells of the same sides where the old ones do not fit `box`."""
-        layout, facts = self._bins.layout, self._facts
-        if isinstance(self.problem.box, Systems):
-            self._bins = self._place(points, bounds, layout)
-            return "rebuilt"
-        if box is not None and not layout.grid.serves(box.low, box.high):
-            moved = self.problem.grown(self.problem.n, self.problem.box, box.low, box.high)
+        layout = self._bins.layout
+        if box is not None and self._facts.grids is None and not layout.grid.serves(box.low, box.high):
+            moved = self.problem.grown(self.problem.n, self.problem.domain, box.low, box.high)
             plan = refit_cells(self._plan, moved, self.session.profile, self.session.tuning)
-            layout, facts = self._lay_out(plan.grid, plan.binning), self._facts_of(plan.grid)
-        self._bins = self._place(points, bounds, layout)
-        self._facts = facts
+            layout = self._lay_out(plan.grid, plan.binning)
+        self._bins, self._facts = self._place(new, layout)
         return "rebuilt"
 
-    def find_bounds(self, points: cla.Array) -> PendingBox:
+    def find_bounds(self, points: cla.Array) -> NewPoints:
         """The sort finds the bounds, where the kernels of its binning do so and no axis is periodic."""
-        if not self._bins.layout.binning.finds_box or self.image_table is not None:
-            return super().find_bounds(points)
-        return self.checks.slot()
+        if not self._bins.layout.binning.finds_box or self.problem.periodic:
+            return self.bounded(points)
+        return NewPoints(points, self.checks.slot(), self._bins.images.tables)
 
     def arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._bins.walk
 
-    def box_starts(self) -> tuple[float, ...]:
+    @property
+    def images(self) -> Images:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        return self._bins.layout.grid.low
+        return self._bins.images
 
     def buffers(self) -> dict[str, cla.Array | Scratch]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         bins = self._bins
         buffers: dict[str, cla.Array | Scratch] = {"sorted_points": bins.places, "cell_starts": bins.starts}
-        return buffers if bins.images is None else {**buffers, "images": bins.images}
+        return buffers if bins.images.table is None else {**buffers, "images": bins.images.table}
 
     def readers(self) -> Readers:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
@@ -152,15 +152,16 @@ class GridStructure(SearchStructure):
         """Counts whose windows cross an edge of the box have a config of their own."""
         return self._plan.edges if function.light and variant.images == "wraps_once" else self._plan.config
 
-    def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
+    def plan_visit(self, function: WalkFunction, request: QueryRequest) -> VisitPlan:  # noqa: ARG002
         """Foreign queries that are not sorted are served in the caller's order."""
-        return request.queries is not None and not request.query_order
+        return self._plan_launches(request.images, by_number=request.queries is not None and not request.query_order)
 
-    def images_in_box(self, *, foreign: bool) -> str | None:
+    def images_served(self, *, foreign: bool) -> tuple[str, ...]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        if self.image_table is None:
-            return None
-        return "in_box" if foreign or not self._facts.wraps_once else "wraps_once"
+        if not self.problem.periodic:
+            return ("all",)
+        in_box = "in_box" if foreign or not self._facts.wraps_once else "wraps_once"
+        return (in_box,) if self._is_in_box() else (in_box, "out_of_box")
 
     @property
     def tests_of_query(self) -> float:
@@ -197,7 +198,7 @@ class GridStructure(SearchStructure):
             placed = self._binner.order_queries(queries, bounds, layout[2], bins.images)
         except DeviceMemoryError:
             if bounds is not None and not bounds.placed:
-                self.measure_bounds(queries, bounds)
+                bins.images.tables.bound_queries(queries, bounds)
             return ()
         self._layout_of_queries = layout
         return (np.int32(m), placed.base_data)
@@ -241,7 +242,7 @@ class GridStructure(SearchStructure):
     def describe(self) -> list[str]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         grid = self.cell_grid
-        if isinstance(self.problem.box, Systems):
+        if self._facts.grids is not None:
             return [f"cells: {grid.cells - 1:,}, of sides of about {grid.sides[0]:.4g}, a grid for each system"]
         sides = " x ".join(f"{side:.4g}" for side in grid.sides)
         extent = ", around which a larger domain is wrapped as around a torus" if grid.wrapped else ""
@@ -288,15 +289,12 @@ class GridMethod(abc.ABC):
         checks: DeferredChecks,
         plan: CellPlan,
         *,
-        points: cla.Array,
-        bounds: PendingBox | None,
+        new: NewPoints,
     ) -> GridStructure:
         """Bin the points."""
-        return self.structure(session, problem, checks, plan, points=points, bounds=bounds)
+        return self.structure(session, problem, checks, plan, new=new)
 
-    def build(
-        self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
-    ) -> GridStructure:
+    def build(self, session: Session, problem: Problem, checks: DeferredChecks, new: NewPoints) -> GridStructure:
         """Bin the points by a plan for them."""
         plan = self.plan(problem, session.profile, session.tuning)
-        return self.place(session, problem, checks, plan, points=points, bounds=bounds)
+        return self.place(session, problem, checks, plan, new=new)

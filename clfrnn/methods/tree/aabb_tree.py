@@ -14,7 +14,6 @@ from ...functions import WalkFunction
 from ...points.argument_types import MethodName
 from ...points.deferred_checks import DeferredChecks
 from ...primitives.readback import Box, PendingBox
-from ...primitives.reduce import bounding_box
 from ...problem import Problem
 from ...profile import DeviceProfile
 from ...runtime.launch_limits import check_turns
@@ -22,10 +21,12 @@ from ...runtime.rendering import own_function
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ...tuning import Tuning
+from ..domain_tables.tables import Images
 from ..first_pass.plan import ListFacts
 from ..options import check_construction, check_leaf_size, check_threshold
 from ..request import QueryRequest
-from ..structure import Readers, SearchStructure
+from ..structure import NewPoints, Readers, SearchStructure
+from ..visit_plan import VisitPlan
 from .build import Tree, TreeBuilder
 from .build_plan import MOST_LEAVES, count_leaves, needed_leaves
 from .plan import CONSTRUCTION_ADVICE, TREE_CONSTRUCTIONS, TreePlan, plan_aabb_tree
@@ -77,18 +78,15 @@ class AabbTree:
         checks: DeferredChecks,
         plan: TreePlan,
         *,
-        points: cla.Array,
-        bounds: PendingBox | None,
+        new: NewPoints,
     ) -> TreeStructure:
         """Sort the points, and fit bounding boxes to them."""
-        return TreeStructure(session, problem, checks, plan, points=points, bounds=bounds)
+        return TreeStructure(session, problem, checks, plan, new=new)
 
-    def build(
-        self, session: Session, problem: Problem, checks: DeferredChecks, points: cla.Array, bounds: PendingBox | None
-    ) -> TreeStructure:
+    def build(self, session: Session, problem: Problem, checks: DeferredChecks, new: NewPoints) -> TreeStructure:
         """Sort the points, and fit bounding boxes to them."""
         plan = self.plan(problem, session.profile, session.tuning)
-        return self.place(session, problem, checks, plan, points=points, bounds=bounds)
+        return self.place(session, problem, checks, plan, new=new)
 
 
 class TreeStructure(SearchStructure):
@@ -107,11 +105,9 @@ class TreeStructure(SearchStructure):
         checks: DeferredChecks,
         plan: TreePlan,
         *,
-        points: cla.Array,
-        bounds: PendingBox | None,
+        new: NewPoints,
     ) -> None:
         super().__init__(session, problem, checks)
-        assert bounds is not None, "the curve goes through the box of the points"
         self._plan = plan
         leaves = count_leaves(self.problem.n, plan.leaf_size)
         check_turns(session.profile, problem=problem, side=problem.radius, rows=4 * leaves)
@@ -120,7 +116,7 @@ class TreeStructure(SearchStructure):
         self._crowding: float | None = None
         #: the last growth of a leaf, and whether the last order of points was outgrown by a single update
         self._growth, self._outgrown_at_once = 0.0, False
-        self._tree = self._build(points, bounds, problem.starts)
+        self._tree = self._build(new, problem.starts)
 
     @property
     def config(self) -> TreeWalkConfig:
@@ -135,7 +131,12 @@ class TreeStructure(SearchStructure):
         together = function.idles and not function.lowers
         return config if together else without_packets(config, session.profile, session.tuning)
 
-    def divides(self, function: WalkFunction, m: int) -> bool:
+    def plan_visit(self, function: WalkFunction, request: QueryRequest) -> VisitPlan:
+        """Foreign queries that are not sorted are served in the caller's order."""
+        by_number = request.queries is not None and not self.config.sorts
+        return self._plan_launches(request.images, by_number=by_number, divided=self._divides(function, request.m))
+
+    def _divides(self, function: WalkFunction, m: int) -> bool:
         """For sums over few queries, and over uneven crowds, where the device would wait for the last queries."""
         if not (function.light and self.config.packed):
             return False
@@ -143,10 +144,6 @@ class TreeStructure(SearchStructure):
         if are_few_queries(m, self.session.profile, tuning):
             return True
         return divides_uneven_queries(self.problem.survey, m, tuning) and self._is_crowded()
-
-    def units(self, request: QueryRequest, config: TreeWalkConfig) -> int:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        return config.units(request.m)
 
     @functools.cached_property
     def list_facts(self) -> ListFacts:
@@ -166,10 +163,6 @@ class TreeStructure(SearchStructure):
             self._crowding = crowd
         return growth, self._crowding
 
-    def by_number(self, function: WalkFunction, request: QueryRequest, images: str) -> bool:  # noqa: ARG002
-        """Foreign queries that are not sorted are served in the caller's order."""
-        return request.queries is not None and not self.config.sorts
-
     def order_queries(self, queries: cla.Array | None, bounds: PendingBox | None, radii: Any) -> tuple[Any, ...]:  # noqa: ARG002
         """The order of foreign queries along the curve; in a crowd, queries with own radii are sorted by radius."""
         ranks = radii is not None and self._is_crowded()
@@ -186,7 +179,7 @@ class TreeStructure(SearchStructure):
         plan = self._plan
         levels = self._builder.leaves.bit_length() - 1
         count = own_function("count")
-        config = self.config_for(count, VisitVariant(shared=self.divides(count, self.problem.n)))
+        config = self.config_for(count, VisitVariant(shared=self._divides(count, self.problem.n)))
         going = "each by itself"
         if config.packed:
             going = f"in packs of {config.work_group_size}, the nearest each by itself"
@@ -202,21 +195,19 @@ class TreeStructure(SearchStructure):
             f"construction: {plan.construction}, {anew}",
         ]
 
-    def find_bounds(self, points: cla.Array) -> PendingBox:
+    def find_bounds(self, points: cla.Array) -> NewPoints:
         """The launch that fits the boxes also finds the bounds, except in a periodic box."""
-        if self.problem.box is not None:
-            return super().find_bounds(points)
-        return self.checks.slot()
+        if self.problem.periodic:
+            return self.bounded(points)
+        return NewPoints(points, self.checks.slot(), self._tree.images.tables)
 
-    def update(self, points: cla.Array, bounds: PendingBox, box: Box | None) -> str:
+    def update(self, new: NewPoints, box: Box | None) -> str:
         """Fit the boxes to the points in their old order, or sort the points anew where a leaf has outgrown it."""
-        tree, periodic = self._tree, self.problem.box
-        starts = tree.starts
-        if periodic is not None and box is not None:
-            starts = periodic.starts(box.low, box.high)
+        tree = self._tree
+        starts = tree.images.starts if box is None else self.problem.space.starts(box.low, box.high)
         outgrown = self._outgrown()
         if not outgrown:
-            refitted = self._builder.refit(tree, points, bounds, starts, self.images(starts, bounds))
+            refitted = self._builder.refit(tree, new, starts)
             # Where a single update has outgrown an order, the next one may too: check the boxes before a query uses
             # them.
             outgrown = self._outgrown_at_once = self._outgrown_at_once and self._outgrown()
@@ -224,7 +215,7 @@ class TreeStructure(SearchStructure):
                 self._tree = refitted
             del refitted  # the pool gives its memory to the new tree
         if outgrown:
-            self._tree = self._build(points, bounds, starts)
+            self._tree = self._build(new, starts)
             self._growth = 0.0
         return "rebuilt" if outgrown else "refit"
 
@@ -242,11 +233,11 @@ class TreeStructure(SearchStructure):
             self._outgrown_at_once = before <= most / 2
         return self._growth > most
 
-    def _build(self, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...]) -> Tree:
+    def _build(self, new: NewPoints, starts: tuple[float, ...]) -> Tree:
         """Build a tree over points in a new order."""
-        if not bounds.placed:
-            bounding_box(self.session, points, bounds)
-        return self._builder.build(points, bounds, starts, self.images(starts, bounds))
+        if not new.known_bounds.placed:
+            new.tables.bound(new.points, new.bounds)
+        return self._builder.build(new, starts)
 
     def inherit(self, before: SearchStructure) -> None:
         """The crowding stays that of the points for which it was first needed."""
@@ -256,24 +247,19 @@ class TreeStructure(SearchStructure):
     def arguments(self) -> tuple[Any, ...]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         tree, builder = self._tree, self._builder
-        images = (each.base_data for each in tree.images)
-        return (
-            builder.numbers[0],
-            tree.points.base_data,
-            tree.nodes.base_data,
-            *builder.numbers[1:],
-            *images,
-        )
+        points, nodes = tree.points.base_data, tree.nodes.base_data
+        return (builder.numbers[0], points, nodes, *builder.numbers[1:], *tree.images.arguments)
 
-    def box_starts(self) -> tuple[float, ...]:
+    @property
+    def images(self) -> Images:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
-        return self._tree.starts
+        return self._tree.images
 
     def buffers(self) -> dict[str, cla.Array | Scratch]:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         tree = self._tree
         buffers = {"sorted_points": tree.points, "nodes": tree.nodes, "leaf_volumes": tree.volumes}
-        return {**buffers, "images": tree.images[0]} if tree.images else buffers
+        return buffers if tree.images.table is None else {**buffers, "images": tree.images.table}
 
     def readers(self) -> Readers:
         """See :class:`~clfrnn.methods.structure.SearchStructure`."""
@@ -283,8 +269,7 @@ class TreeStructure(SearchStructure):
     def tests_of_query(self) -> float:
         """Candidates in the leaves that a query touches, as if leaves were cubes, and the nodes above these."""
         survey, size = self.problem.survey, self._plan.leaf_size
-        box = self.problem.box
-        most = self.problem.n * (1.0 if box is None else box.images(self.problem.radius))
+        most = self.problem.n * self.problem.images
         density = survey.density(self.problem.radius) if self.problem.radius > 0 else 0.0
         if not 0 < density < math.inf:
             return min(most, size) + 4.0 * self._builder.leaves.bit_length()

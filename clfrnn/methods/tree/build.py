@@ -7,14 +7,15 @@ import math
 from typing import Any
 
 import numpy as np
-import pyopencl.array as cla
 
 from ...config import INT, sorted_copy_length
 from ...primitives.fill import cleared
-from ...primitives.readback import PendingBox, Readback
+from ...primitives.readback import Readback
 from ...problem import Problem
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
+from ..domain_tables.tables import Images
+from ..structure import NewPoints
 from .build_plan import count_leaves, needed_leaves, plan_tree
 from .order import TreeOrder
 from .plan import TreePlan
@@ -32,9 +33,7 @@ class Tree:
     points: Scratch
     nodes: Scratch
     volumes: Scratch
-    images: tuple[Scratch, ...]
-    #: the low corner of the periodic box, if there is one
-    starts: tuple[float, ...]
+    images: Images
 
 
 class TreeBuilder:
@@ -75,22 +74,20 @@ class TreeBuilder:
         """Int32 numbers of a group's partial results: a box, a growth, a sum, the first row that is not finite."""
         return (2 * self._problem.dim + 2) * (self._dtype.itemsize // INT.itemsize) + 1
 
-    def build(
-        self, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...], images: tuple[Scratch, ...]
-    ) -> Tree:
-        """Build a tree over points in a new order."""
+    def build(self, new: NewPoints, starts: tuple[float, ...]) -> Tree:
+        """Build a tree over points in a new order, in a periodic box with the low corner `starts`."""
+        images = new.tables.images(starts, new.bounds)
         volumes = self._session.scratch(self.used_leaves, self._dtype, purpose="the volumes of leaves")
         if self._plan.construction == "median":
-            placed = self.order.by_medians(points, self._problem.box, starts)
+            order = self.order.by_medians(new.points, images)
         else:
-            placed = self.order.along_curve(points, bounds, images)
-        return self._fit("fit_ordered", placed, points, bounds, volumes=volumes, images=images, starts=starts)
+            order = self.order.along_curve(new.points, new.known_bounds, images)
+        return self._fit("fit_ordered", order, new, volumes=volumes, images=images)
 
-    def refit(
-        self, tree: Tree, points: cla.Array, bounds: PendingBox, starts: tuple[float, ...], images: tuple[Scratch, ...]
-    ) -> Tree:
+    def refit(self, tree: Tree, new: NewPoints, starts: tuple[float, ...]) -> Tree:
         """Fit the boxes of `tree` to points that have moved."""
-        return self._fit("fit_again", tree.points, points, bounds, volumes=tree.volumes, images=images, starts=starts)
+        images = new.tables.images(starts, new.bounds)
+        return self._fit("fit_again", tree.points, new, volumes=tree.volumes, images=images)
 
     def growth(self) -> tuple[float, float]:
         """Wait for the growth of the newest tree's leaves, as a logarithm, and for the crowding of its points.
@@ -106,16 +103,14 @@ class TreeBuilder:
         self,
         kernel: str,
         order: Scratch,
-        points: cla.Array,
-        bounds: PendingBox,
+        new: NewPoints,
         *,
         volumes: Scratch,
-        images: tuple[Scratch, ...],
-        starts: tuple[float, ...],
+        images: Images,
     ) -> Tree:
         """Enqueue the launch that copies points to their places and fits all boxes from the leaves up."""
         session, problem, leaves, config = self._session, self._problem, self.leaves, self.config
-        size = config.work_group_size
+        size, bounds = config.work_group_size, new.known_bounds
         sorted_points = session.scratch(
             sorted_copy_length(config.layout, problem.dim, problem.n),
             self._dtype,
@@ -135,8 +130,8 @@ class TreeBuilder:
             self._plan.leaf_size,
             reordered,
             *self._lengths,
-            points.base_data,
-            *(each.base_data for each in images),
+            new.points.base_data,
+            *images.arguments,
             sorted_points.base_data,
             nodes.base_data,
             volumes.base_data,
@@ -147,10 +142,4 @@ class TreeBuilder:
         )
         if reordered or self._watches_growth:
             self._growth.start()
-        return Tree(
-            points=sorted_points,
-            nodes=nodes,
-            volumes=volumes,
-            images=images,
-            starts=starts,
-        )
+        return Tree(points=sorted_points, nodes=nodes, volumes=volumes, images=images)

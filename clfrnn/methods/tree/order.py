@@ -9,12 +9,12 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ...config import INT
-from ...domain.box import PeriodicBox
 from ...points.transfer import fetch
 from ...primitives.radix_sort import sort_positions
 from ...primitives.readback import PendingBox
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
+from ..domain_tables.tables import Images
 from .build_plan import CurveDivision, TreeConfig, plan_curve_cut
 from .medians import order_by_medians
 
@@ -29,7 +29,7 @@ class TreeOrder:
     def __init__(self, session: Session, kernels: Mapping[str, cl.Kernel], config: TreeConfig, leaf_size: int) -> None:
         self._session, self._kernels, self._config, self._leaf_size = session, kernels, config, leaf_size
 
-    def along_curve(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
+    def along_curve(self, points: cla.Array, bounds: PendingBox, images: Images) -> Scratch:
         """The order of points along the curve; points in the same part of the curve stay in the order of input.
 
         Where a block of the order fits local memory, it is then halved down to compact leaves.
@@ -47,7 +47,7 @@ class TreeOrder:
             np.int32(n),
             points.base_data,
             *bounds.arguments,
-            *(each.base_data for each in images),
+            *images.arguments,
             np.int32(cut.sampled),
             np.int32(cut.parts),
             ranges.base_data,
@@ -57,7 +57,7 @@ class TreeOrder:
         self._halve(points, order, images)
         return order
 
-    def _by_place(self, points: cla.Array, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
+    def _by_place(self, points: cla.Array, bounds: PendingBox, images: Images) -> Scratch:
         """The order by all bits of the points' keys on the curve."""
         config, n = self._config, points.shape[0]
         keys = self._session.scratch(n, _ULONG, purpose="the places of points on a curve")
@@ -68,12 +68,12 @@ class TreeOrder:
             np.int32(n),
             points.base_data,
             *bounds.arguments,
-            *(each.base_data for each in images),
+            *images.arguments,
             keys.base_data,
         )
         return sort_positions(self._session, keys, config.curve_bits * config.dim)[1]
 
-    def _cut(self, points: cla.Array, cut: CurveDivision, bounds: PendingBox, images: tuple[Scratch, ...]) -> Scratch:
+    def _cut(self, points: cla.Array, cut: CurveDivision, bounds: PendingBox, images: Images) -> Scratch:
         """The keys at which ranges with about as many points each begin, and the end of the last range."""
         session, size = self._session, self._config.work_group_size
         keys, ranges = (
@@ -88,7 +88,7 @@ class TreeOrder:
             np.int32(cut.apart),
             points.base_data,
             *bounds.arguments,
-            *(each.base_data for each in images),
+            *images.arguments,
             keys.base_data,
         )
         session.launch(
@@ -101,7 +101,7 @@ class TreeOrder:
         )
         return ranges
 
-    def of_queries(self, queries: cla.Array, nodes: Scratch, images: tuple[Scratch, ...]) -> Scratch:
+    def of_queries(self, queries: cla.Array, nodes: Scratch, images: Images) -> Scratch:
         """The order of queries along the curve through the root's box, by as many bits as distinguish m queries."""
         config, m = self._config, queries.shape[0]
         bits = config.query_bits(m)
@@ -114,7 +114,7 @@ class TreeOrder:
             np.int32(config.curve_bits * config.dim - bits),
             queries.base_data,
             nodes.base_data,
-            *(each.base_data for each in images),
+            *images.arguments,
             keys.base_data,
         )
         return sort_positions(self._session, keys, bits)[1]
@@ -140,15 +140,13 @@ class TreeOrder:
         )
         return order_by_radius
 
-    def by_medians(self, points: cla.Array, periodic: PeriodicBox | None, starts: tuple[float, ...]) -> Scratch:
+    def by_medians(self, points: cla.Array, images: Images) -> Scratch:
         """The order by medians, found on the host; waits for the points."""
-        host = fetch(self._session, points)
-        if periodic is not None:
-            host = periodic.into_box(host, starts)
+        host = images.tables.into_box(fetch(self._session, points), images.starts)
         order = self._session.upload(order_by_medians(host, self._leaf_size), purpose="the order of points")
         return Scratch(order.base_data, order.size, order.dtype)
 
-    def _halve(self, points: cla.Array, order: Scratch, images: tuple[Scratch, ...]) -> None:
+    def _halve(self, points: cla.Array, order: Scratch, images: Images) -> None:
         """Enqueue the kernel that halves each block of the order down to leaves."""
         config, n = self._config, points.shape[0]
         slots = config.slots(self._leaf_size)
@@ -161,6 +159,6 @@ class TreeOrder:
             np.int32(self._leaf_size),
             np.int32(slots),
             points.base_data,
-            *(each.base_data for each in images),
+            *images.arguments,
             order.base_data,
         )

@@ -116,7 +116,7 @@ class TreeWalkConfig(RunConfig):
         """The number of work-items that share a query's leaves: one of each band."""
         return self.bands if self.divided and self._forms_packets else 1
 
-    def units(self, m: int) -> int:
+    def units(self, m: int, cells: int = 0) -> int:  # noqa: ARG002
         """The number of work-items of a launch for m queries, up to the last one that serves a query."""
         size = self.work_group_size
         of_group = size // self.shares

@@ -57,7 +57,7 @@ global const real *restrict ${name}images\
 % endfor
 % endif
 % if name:
-    frnn_starts += ${name}own_shape[3];
+    global const int *restrict frnn_starts = frnn_all_starts + ${name}own_shape[3];
 % endif
 % endif
 </%def>
@@ -101,9 +101,9 @@ global const real *restrict ${name}images\
     const int address = ${"own_shape[3] + " if own_cells else ""}${"(index2 * shape.s1 + index1)" if dim == 3 else "index1"} * shape.s0 + index0;
 </%def>
 
-<%def name="arguments(starts='frnn_starts')">
+<%def name="arguments(starts='')">
     const int frnn_n, ${point_layout.constant_array("frnn_sorted")},
-    global const int *restrict ${starts},
+    global const int *restrict ${starts or ("frnn_all_starts" if own_cells else "frnn_starts")},
     ${grid("frnn_")}\
 % if placed:
 ,

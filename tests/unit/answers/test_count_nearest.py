@@ -22,6 +22,7 @@ from conftest import (
 import clfrnn
 from clfrnn import clouds
 from clfrnn.answers.requests import make_request
+from clfrnn.domain.box import open_space
 from clfrnn.methods.grid import cost_model as side_costs
 from clfrnn.primitives.unpack import unpack_bytes, unpack_pairs
 from clfrnn.problem import Problem
@@ -197,7 +198,7 @@ def test_work_of_even_clouds(dim, neighbors, as_bytes, in_pairs):
     n, ball = 1 << 23, {2: np.pi, 3: 4 / 3 * np.pi}[dim]
     survey = Survey(n=n, low=(0.0,) * dim, high=(1.0,) * dim, others=neighbors / ball)
     radius = float((neighbors / (ball * n)) ** (1 / dim))
-    problem = Problem(n=n, dim=dim, real="float", radius=radius, survey=survey, options={})
+    problem = Problem(n=n, domain=open_space(dim), real="float", radius=radius, survey=survey, options={})
     profile, tuning = with_tuning(RECORDED["h200"])
     cheapest = side_costs.rank_sides(problem, profile, tuning)[0]
     work = side_costs.work_of_query(problem, tuning, cheapest.sides)

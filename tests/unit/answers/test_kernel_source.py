@@ -184,6 +184,83 @@ def test_a_histogram_of_each_work_group(session, way):
     assert np.abs(counts.get() - expected).sum() <= 4
 
 
+BATCH = np.random.default_rng(4).choice([-3, 0, 1, 40], N)
+OF_SYSTEM = COUNTS.replace("radius, i)", "radius, i, FRNN_SYSTEM(i))")
+DOMAINS = {
+    "open": lambda dim: {},
+    "boxes": lambda dim: {"box": np.linspace(0.7, 1.3, 4 * dim).reshape(4, dim)},
+    "cells": lambda dim: {"cell": np.eye(dim) * np.linspace(0.8, 1.2, 4)[:, None, None] + np.tri(dim, k=-1) * 0.4},
+    "far combinations": lambda dim: {"cell": np.tile(np.eye(dim) + np.tri(dim, k=-1) * 7, (4, 1, 1))},
+}
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("kind", sorted(DOMAINS))
+def test_counts_in_many_systems(session, way, dim, kind):
+    """Before an update to other systems, and after it; points lie inside of their boxes and outside."""
+    points, domain = clouds.uniform(N, dim, seed=2), DOMAINS[kind](dim)
+    index = build(points, way, session, batch=BATCH, **domain)
+    for moved, batch in ((points, BATCH), (3 * points[: N // 2] - 1, BATCH[: N // 2])):
+        if batch is not BATCH:
+            index.update(moved, batch=batch)
+        kernel, arguments = compiled(index, OF_SYSTEM)
+        found = cla.empty(session.queue, len(moved), np.int32)
+        kernel(session.queue, (len(moved),), None, np.int32(len(moved)), np.float32(RADIUS), found.data, *arguments)
+        expected = truth(moved, RADIUS, batch=batch, **domain)
+        assert np.array_equal(found.get(), np.diff(expected.offsets))
+
+
+IN_SYSTEM = """
+kernel void near(global const real *places, global const int *systems, const real radius, global int *found,
+                 FRNN_PARAMETERS)
+{
+    const int q = get_global_id(0);
+    real_vec position = (real_vec)(0);
+    for (int k = 0; k < DIM; ++k) ((real *)&position)[k] = places[q * DIM + k];
+    int n = 0, sum = 0;
+    FRNN_FOR_NEIGHBORS(position, radius, -1, systems[q])
+        const int first = j;
+        ++n;
+        FRNN_FOR_NEIGHBORS(position + dx, 0.5f * radius, first, FRNN_SYSTEM(first))
+            ++sum;
+        FRNN_END_NEIGHBORS
+    FRNN_END_NEIGHBORS
+    found[2 * q] = n;
+    found[2 * q + 1] = sum;
+}
+"""
+
+
+def test_positions_in_a_system(session, way, dim):
+    """In each of the systems and in none, with a loop inside of the loop; points do not lie at their images' places."""
+    points = np.round(clouds.uniform(N, dim, seed=2) * 64) / 64  # sums are exact
+    index = build(points, way, session, batch=BATCH)
+    places, systems = (
+        np.repeat(points[:3] + np.float32(1 / 128), 6, axis=0),
+        np.tile(np.arange(-1, 5, dtype=np.int32), 3),
+    )
+    kernel, arguments = compiled(index, IN_SYSTEM, f"-DDIM={dim}")
+    queries, numbers = cla.to_device(session.queue, places), cla.to_device(session.queue, systems)
+    found = cla.empty(session.queue, (len(places), 2), np.int32)
+    kernel(session.queue, (len(places),), None, queries.data, numbers.data, np.float32(RADIUS), found.data, *arguments)
+    asked = np.array([99, *np.unique(BATCH), 99])[systems + 1]
+    expected = truth(points, RADIUS, queries=places, batch=BATCH, query_batch=asked)
+    second = np.diff(truth(points, RADIUS / 2, batch=BATCH).offsets)
+    sums = [second[expected.indices[a:b]].sum() for a, b in zip(expected.offsets, expected.offsets[1:], strict=False)]
+    assert found.get()[:, 0].any()
+    assert np.array_equal(found.get(), np.stack([np.diff(expected.offsets), sums], axis=1))
+
+
+@pytest.mark.parametrize("kind", ["open", "cells"])
+def test_the_header_says_how_systems_are_used(session, way, kind):
+    index = build(clouds.uniform(N, 3, seed=1), way, session, batch=BATCH, **DOMAINS[kind](3))
+    example = "\n".join(re.findall(r"^//   (.*)$", index.kernel_source().header, re.MULTILINE))
+    kernel, arguments = compiled(index, example)
+    found = cla.empty(session.queue, N, np.int32)
+    kernel(session.queue, (N,), None, np.int32(N), np.float32(RADIUS), found.data, *arguments)
+    assert np.array_equal(found.get(), index.count().get())
+
+
 def test_loops_inside_of_loops(session, way):
     """Triples: neighbors of neighbors that are neighbors."""
     points = clouds.uniform(60, 2, seed=1)

@@ -5,7 +5,6 @@ import dataclasses
 import numpy as np
 import pytest
 
-from clfrnn.domain.box import PeriodicBox
 from clfrnn.domain.cells import CellGrid, fit_cells, padded_radius, torus_like
 from clfrnn.primitives.config import plan_sample
 from clfrnn.survey import Survey
@@ -44,8 +43,8 @@ def test_queries_have_cells_wherever_they_lie():
         assert torus.cells == cells
         assert (torus.low, torus.sides, torus.inverses) == (held.low, held.sides, held.inverses)
         assert min(last - first for first, last in torus.ends) > 1e6
-    for box in (PeriodicBox(lengths=(1.0, 0.0), low=None), None):
-        served = fit_cells(low=(0.0, 0.0), high=(1e6, 1.0), sides=(0.01, 0.01), n=1000, real="float", box=box)
+    for high, lengths in (((1.0, 1.0), (1.0, 0.0)), ((1e6, 1.0), ())):
+        served = fit_cells(low=(0.0, 0.0), high=high, sides=(0.01, 0.01), n=1000, real="float", lengths=lengths)
         assert torus_like(served, 100) is served
 
 
@@ -64,8 +63,8 @@ def test_a_torus_goes_round_a_periodic_box_a_whole_number_of_times():
     for _ in range(200):
         dim, n = int(rng.integers(2, 4)), int(rng.integers(1, 100_000))
         sides = tuple(float(side) for side in 10.0 ** rng.uniform(-5, 0, dim))
-        box = PeriodicBox(lengths=(1.0,) * (dim - 1) + (float(rng.integers(0, 2)),), low=None)
-        grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=sides, n=n, real="float", box=box)
+        lengths = (1.0,) * (dim - 1) + (float(rng.integers(0, 2)),)
+        grid = fit_cells(low=(0.0,) * dim, high=(1.0,) * dim, sides=sides, n=n, real="float", lengths=lengths)
         wrapped += grid.wrapped
         if grid.wrapped:
             assert grid.periods[0] % grid.shape[0] == 0
@@ -77,8 +76,7 @@ def test_a_torus_goes_round_a_periodic_box_a_whole_number_of_times():
 
 
 def test_a_window_on_a_torus_needs_addresses_of_its_own():
-    box = PeriodicBox(lengths=(1.0, 1.0), low=None)
-    corners = {"low": (0.0, 0.0), "high": (1.0, 1.0), "real": "float", "box": box}
+    corners = {"low": (0.0, 0.0), "high": (1.0, 1.0), "real": "float", "lengths": (1.0, 1.0)}
     held = fit_cells(sides=(0.1, 0.1), n=1000, **corners)
     wide = fit_cells(sides=(1e-4, 1e-4), n=100_000, **corners)
     narrow = fit_cells(sides=(1e-4, 1e-4), n=10, **corners)

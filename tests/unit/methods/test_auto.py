@@ -11,7 +11,7 @@ from conftest import RECORDED, as_gpu, truth, with_tuning
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.domain.box import PeriodicBox
+from clfrnn.domain.box import PeriodicBox, open_space
 from clfrnn.groups import busy_units
 from clfrnn.methods import choose_method, is_worth_binning
 from clfrnn.primitives.config import plan_sample
@@ -30,7 +30,7 @@ def even(*, neighbors, n=4_194_304, dim=3, real="float", periodic=False, crowdin
     radius = (neighbors / (ball * n * crowding)) ** (1 / dim)
     survey = Survey(n=n, low=(0.0,) * dim, high=(1.0,) * dim, others=n * crowding * radius**dim)
     box = PeriodicBox(lengths=(1.0,) * dim, low=None) if periodic else None
-    return Problem(n=n, dim=dim, real=real, radius=radius, survey=survey, options={}, box=box)
+    return Problem(n=n, domain=box or open_space(dim), real=real, radius=radius, survey=survey, options={})
 
 
 def choice(problem, name):

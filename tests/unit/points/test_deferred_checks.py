@@ -9,6 +9,7 @@ from conftest import own_session, refusing, truth
 import clfrnn
 from clfrnn import clouds
 from clfrnn.config import INT
+from clfrnn.domain.box import open_space
 from clfrnn.methods import METHODS
 from clfrnn.points.deferred_checks import Check, DeferredChecks
 from clfrnn.primitives.fill import fill
@@ -108,7 +109,7 @@ def test_readbacks_share_memory_of_the_host_in_turn(session):
 
 @pytest.fixture
 def checks(session):
-    return DeferredChecks(session, dtype=CLOUD.dtype, dim=3, radius=RADIUS, box=None)
+    return DeferredChecks(session, dtype=CLOUD.dtype, dim=3, radius=RADIUS, space=open_space(3))
 
 
 def found(session, checks, points):

@@ -5,7 +5,7 @@ import pytest
 
 from clfrnn.arrays import REAL_OF
 from clfrnn.domain.lattice import periodic_cell
-from clfrnn.domain_tables.periodic_images import place_in
+from clfrnn.methods.domain_tables.image_table import ImageTable
 
 
 @pytest.mark.parametrize("n", [0, 1, 63, 64, 1000])
@@ -14,7 +14,7 @@ def test_heights(session, dim, dtype, n):
     cell = periodic_cell(tuple(map(tuple, rows.tolist())), REAL_OF[dtype])
     points = np.random.default_rng(n).normal(scale=100, size=(n, dim)).astype(dtype)
 
-    found = place_in(session, cell, session.upload(points, purpose="points")).get()
+    found = ImageTable(session, cell, points.dtype).place(session.upload(points, purpose="points")).get()
 
     normals = np.array(cell.normals, dtype)
     expected = normals[:, 0] * points[:, :1] + normals[:, 1] * points[:, 1:2]

@@ -15,6 +15,7 @@ from ....primitives.readback import PendingBox
 from ....problem import Problem
 from ....runtime.scratch import Scratch
 from ....runtime.session import Session
+from ...domain_tables.tables import Images
 from ...grid_arguments import PackedGrid, pack_cells
 from .bucket_sort import BucketSort
 from .cell_order import CountingSort, RadixSort
@@ -86,8 +87,8 @@ class Bins(NamedTuple):
     layout: Layout
     starts: Scratch
     places: Scratch
-    #: the image table, if there is one
-    images: Scratch | None
+    #: the domain of the points on the device, and their images
+    images: Images
     #: the arguments of the walk
     walk: tuple[Any, ...]
 
@@ -110,7 +111,7 @@ class Binner:
 
     def lay_out(self, grid: CellGrid, plan: BinningPlan, n: int, *, tiles: bool = False) -> Layout:
         """The layout of `n` rows in the cells of `grid`; with `tiles`, see :class:`~.bucket_sort.BucketSort`."""
-        cells = pack_cells(grid, self._dtype, self._problem.box)
+        cells = pack_cells(grid, self._dtype, self._problem.domain)
         return Layout(cells=cells, plan=plan, binning=self._binning_of(cells, plan, n, tiles=tiles), rows=np.int32(n))
 
     def _binning_of(self, cells: PackedGrid, plan: BinningPlan, n: int, *, tiles: bool) -> Binning:
@@ -138,21 +139,19 @@ class Binner:
         return self.lay_out(torus, plan, m, tiles=True)
 
     def bin(
-        self, points: cla.Array, bounds: PendingBox | None, layout: Layout, images: Scratch | None, *, purpose: str
+        self, points: cla.Array, bounds: PendingBox | None, layout: Layout, images: Images, *, purpose: str
     ) -> Bins:
         """Sort `points` into the cells of `layout`; `bounds` receives their bounding box, unless it has it already."""
         starts, places = self._new_starts(layout), self._new_places(points.shape[0], purpose)
-        layout.binning.sort(points, starts, places, self._box_receiver(layout, bounds), images)
-        walk = layout.rows, places.base_data, starts.base_data, *layout.cells.arguments(images)
+        layout.binning.sort(points, starts, places, self._box_receiver(layout, bounds), images.table)
+        walk = layout.rows, places.base_data, starts.base_data, *layout.cells.numbers, *images.arguments
         return Bins(layout, starts, places, images, walk)  # positional, as keywords take the host twice as long
 
-    def order_queries(
-        self, queries: cla.Array, bounds: PendingBox | None, layout: Layout, images: Scratch | None
-    ) -> Scratch:
+    def order_queries(self, queries: cla.Array, bounds: PendingBox | None, layout: Layout, images: Images) -> Scratch:
         """Return a copy of `queries` in the order of the cells of `layout`; `bounds` as in :meth:`bin`."""
         starts = self._new_starts(layout) if layout.binning.finds_starts else None
         places = self._new_places(queries.shape[0], "queries")
-        layout.binning.sort(queries, starts, places, self._box_receiver(layout, bounds), images)
+        layout.binning.sort(queries, starts, places, self._box_receiver(layout, bounds), images.table)
         return places
 
     def _box_receiver(self, layout: Layout, bounds: PendingBox | None) -> PendingBox | None:
@@ -160,7 +159,7 @@ class Binner:
         return self._checks.slot() if bounds is None and layout.binning.finds_box else bounds
 
     def _new_starts(self, layout: Layout) -> Scratch:
-        return self._session.scratch(layout.grid.cells + 1, INT, purpose="the starts of cells")
+        return self._session.scratch(layout.cells.grid.cells + 1, INT, purpose="the starts of cells")
 
     def _new_places(self, n: int, purpose: str) -> Scratch:
         size = sorted_copy_length(self._config.layout, self._problem.dim, n)

@@ -25,7 +25,7 @@ from conftest import (
 import clfrnn
 from clfrnn import clouds
 from clfrnn.config import REAL_SIZE
-from clfrnn.domain.box import PeriodicBox
+from clfrnn.domain.box import PeriodicBox, open_space
 from clfrnn.functions import walk_function
 from clfrnn.methods import METHODS
 from clfrnn.methods.fenns import block_plan as blocks
@@ -36,9 +36,11 @@ from clfrnn.survey import Survey
 
 
 def problem(*, n=100_000, dim=3, real="float", radius=0.05, extent=1.0, others=5.0, shape=None, box=None):
-    survey = Survey(n=n, low=(0.0,) * dim, high=(extent,) * dim, others=others)
+    box = box or open_space(dim)
+    high = tuple(length or extent for length in box.lengths)
+    survey = Survey(n=n, low=(0.0,) * dim, high=high, others=others)
     options = METHODS["fenns"].check({"coarse_shape": shape})
-    return Problem(n=n, dim=dim, real=real, radius=radius, survey=survey, options=options, box=box)
+    return Problem(n=n, domain=box, real=real, radius=radius, survey=survey, options=options)
 
 
 def plan(asked, profile):
@@ -66,7 +68,7 @@ def test_blocks_fit_the_tile_that_there_is_memory_for(size, real, periodic):
     device = with_memory(RECORDED["h200"], size)
     for n, radius in ((50_000, 0.01), (50_000, 0.03), (500_000, 0.003), (500_000, 0.01)):
         asked = problem(n=n, real=real, radius=radius, others=n * radius**3)
-        asked = dataclasses.replace(asked, box=PeriodicBox(lengths=(1.0,) * 3, low=None) if periodic else None)
+        asked = dataclasses.replace(asked, domain=PeriodicBox(lengths=(1.0 if periodic else 0.0,) * 3, low=None))
         decided = plan(asked, device)
         few = decided.grid.cells < decided.most / 2
         assert blocks.block_points(asked, decided.grid) <= decided.config.tile or not few

@@ -21,6 +21,7 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds
+from clfrnn.domain.box import open_space
 from clfrnn.methods import METHODS
 from clfrnn.problem import Problem
 from clfrnn.survey import Survey
@@ -111,7 +112,12 @@ def test_default_sides_stay():
     survey = Survey(n=1000, low=(0.0,) * 2, high=(1.0,) * 2)
     for radius, side in ((0.1, 0.1), (0.001, 1000**-0.5)):
         problem = Problem(
-            n=1000, dim=2, real="float", radius=radius, survey=survey, options={"construction": "counting"}
+            n=1000,
+            domain=open_space(2),
+            real="float",
+            radius=radius,
+            survey=survey,
+            options={"construction": "counting"},
         )
         plan = METHODS["uniform_grid"].plan(problem, *with_tuning(RECORDED["h200"]))
         assert plan.grid.sides == pytest.approx((side, side))

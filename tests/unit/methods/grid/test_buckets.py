@@ -23,6 +23,7 @@ from conftest import (
 import clfrnn
 from clfrnn import clouds
 from clfrnn.config import INT
+from clfrnn.domain.box import open_space
 from clfrnn.domain.cells import fit_cells
 from clfrnn.methods.grid.binning import bucket_sort, region_sort, select_cells, serial_cells
 from clfrnn.methods.grid.binning import config as buckets
@@ -67,7 +68,7 @@ SERIAL = BinningPlan(way="serial_cells", why="asked for")
 
 def binning_of(session, grid, plan, *, n, dtype, layout="records", **facts):
     """What brings `n` points into the cells of `grid` by a plan that is none of a walk's own."""
-    cells = pack_cells(grid, dtype)
+    cells = pack_cells(grid, dtype, open_space(len(grid.low)))
     if plan.way == "serial_cells":
         return serial_cells.SerialCells(session, cells, n=n, layout=layout)
     classes = {

@@ -11,7 +11,7 @@ from conftest import RECORDED, ROOT, structure_of, with_tuning
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.domain.box import PeriodicBox
+from clfrnn.domain.box import PeriodicBox, open_space
 from clfrnn.methods import METHODS
 from clfrnn.methods.grid import cost_model as side_costs
 from clfrnn.methods.grid import strips
@@ -25,7 +25,7 @@ RADIUS = 0.05
 def problem(*, others=5.0, n=100_000, dim=3, real="float", radius=RADIUS, extent=1.0, bin_width=None, box=None):
     survey = Survey(n=n, low=(0.0,) * dim, high=(extent,) * dim, others=others)
     options = {"construction": "counting", "bin_width": bin_width}
-    return Problem(n=n, dim=dim, real=real, radius=radius, survey=survey, options=options, box=box)
+    return Problem(n=n, domain=box or open_space(dim), real=real, radius=radius, survey=survey, options=options)
 
 
 def even(neighbors, *, n=1_000_000, dim=3, **options):

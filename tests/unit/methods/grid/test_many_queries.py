@@ -21,6 +21,7 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds
+from clfrnn.domain.box import open_space
 from clfrnn.methods.grid import plan as cell_plan
 from clfrnn.problem import Problem
 from clfrnn.runtime.launcher import Launcher
@@ -243,7 +244,7 @@ def test_a_cpu_sorts_where_no_cache_holds_what_is_gone_through():
     for name, n, neighbors, layout, many in cases:
         radius = (neighbors / (4.19 * n)) ** (1 / 3)
         survey = Survey(n=n, low=(0.0,) * 3, high=(1.0,) * 3)
-        problem = Problem(n=n, dim=3, real="float", radius=radius, survey=survey)
+        problem = Problem(n=n, domain=open_space(3), real="float", radius=radius, survey=survey)
         assert cell_plan.many_queries(problem, default_tuning(RECORDED[name]), layout=layout) == many
 
 

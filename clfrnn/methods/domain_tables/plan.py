@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..config import REAL_SIZE, PointConfig
-from ..groups import group_size
-from ..profile import DeviceProfile
-from ..tuning import Tuning
+from ...config import REAL_SIZE, PointConfig
+from ...groups import group_size
+from ...profile import DeviceProfile
+from ...tuning import Tuning
 
 __all__ = ["ImagesConfig", "plan_images", "plan_systems"]
 

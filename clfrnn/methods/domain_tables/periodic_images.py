@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..arrays import REAL_OF
-from ..domain.box import CELLS, SLACK, PeriodicBox
-from ..domain.lattice import PeriodicCell
-from ..domain.systems import Systems
-from ..primitives.readback import PendingBox
-from ..primitives.reduce import images_of
-from ..runtime.scratch import Scratch
-from ..runtime.session import Session
+from ...arrays import REAL_OF
+from ...domain.box import CELLS, SLACK, PeriodicBox
+from ...primitives.readback import PendingBox
+from ...primitives.reduce import images_of
+from ...runtime.scratch import Scratch
+from ...runtime.session import Session
 from .plan import plan_images
 
-__all__ = ["measure_images", "period_numbers", "place_in", "place_points"]
+__all__ = ["measure_images", "period_numbers", "place_points"]
 
 
 def period_numbers(
@@ -30,13 +29,13 @@ def period_numbers(
     step. Its event holds the numbers on the host. It waits when it is dropped, which is a step later.
     """
     inverses = tuple(1.0 / length if length else 0.0 for length in box.lengths)
-    rows = [box.lengths, inverses, starts]
-    if isinstance(box, PeriodicCell):
+    rows: list[npt.ArrayLike] = [box.lengths, inverses, starts]
+    if box.kind in CELLS:
         # Images that the host distinguishes, kernels distinguish despite rounding.
-        most = [2 * limit for limit in box.limits(box.real)]
-        rows += [box.weights, tuple(most), box.extents, *box.normals, *box.vectors]
+        most, frame = [2 * limit for limit in box.limits(REAL_OF[dtype])], box.frame
+        rows += [frame.weights, most, box.extents, *frame.normals, *frame.vectors]
         if box.kind == CELLS[1]:
-            rows += box.combinations
+            rows += [*frame.combinations]
     with np.errstate(over="ignore"):  # what is infinite is no limit
         numbers = np.array(rows, np.float64).astype(dtype).ravel()
     period = session.allocate(numbers.shape, dtype, purpose="the periodic box")
@@ -80,22 +79,6 @@ def place_points(session: Session, points: cla.Array, period: cla.Array) -> cla.
     return heights
 
 
-def place_in(session: Session, box: PeriodicBox | None, points: cla.Array) -> cla.Array:
-    """What `points` are placed by: in a cell their heights, as :func:`place_points`, otherwise `points` themselves.
-
-    In a cell it waits for a copy of the cell's numbers.
-    """
-    if isinstance(box, Systems):
-        heights: cla.Array = box.placing.lay_out(points)
-        return heights
-    if box is None or box.kind not in CELLS:
-        return points
-    period, copied = period_numbers(session, box, (0.0,) * len(box.lengths), points.dtype)
-    heights = place_points(session, points, period)
-    copied.wait()
-    return heights
-
-
 def _kernels(session: Session, period: cla.Array, dim: int, periodic: str) -> tuple[Any, Any]:
     real = REAL_OF[period.dtype]
-    return session.planned("domain_tables/periodic_images", plan_images, dim=dim, real=real, periodic=periodic)
+    return session.planned("methods/domain_tables/periodic_images", plan_images, dim=dim, real=real, periodic=periodic)
