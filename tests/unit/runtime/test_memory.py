@@ -135,7 +135,7 @@ def test_the_last_megabytes_under_a_limit(session, limit, column, call):
         index = clfrnn.build_index(points[:300], 0.05, method="strips", session=session)
         out = index.zeros(300, "int32")
         function = clfrnn.NeighborFunction(arguments="global int *out", finish="out[i] = 1;")
-        index.visit(function, out=out)
+        index.visit(function, out=out).wait()  # compiled, too
         used = int(open("/proc/self/statm").read().split()[{column}]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_{limit}, (used + (1 << 20),) * 2)
         try:
