@@ -23,7 +23,7 @@ from clfrnn.tuning import default_tuning
 from clfrnn.tuning.stored import find_tuning, in_force
 from clfrnn.tuning.stored.choices import choices, why_illegal
 from clfrnn.tuning.stored.files import Stored, read_tuning, write_tuning
-from clfrnn.tuning.stored.places import slug, stored_path
+from clfrnn.tuning.stored.in_force import slug, stored_path
 
 H200, POCL = RECORDED["h200"], RECORDED["pocl"]
 NARROW = {"walks": {"group": 64}}
@@ -33,7 +33,7 @@ def other_group(profile):
     """Another group of a walk than the default one."""
     usual = default_tuning(profile)
     settings = next(choice.settings for choice in choices(profile) if choice.name == "group of a walk")
-    return next(each.numbers for each in settings if usual.but(**each.numbers) != usual)
+    return next(numbers for numbers in settings.values() if usual.but(**numbers) != usual)
 
 
 @pytest.fixture(autouse=True)
@@ -69,10 +69,9 @@ def test_every_setting_of_every_choice_survives_its_file(name):
     profile = RECORDED[name]
     default = default_tuning(profile)
     for choice in choices(profile):
-        tunings = [default.but(**setting.numbers) for setting in choice.settings]
+        tunings = [default.but(**numbers) for numbers in choice.settings.values()]
         assert default in tunings, choice.name
         assert len(set(tunings)) == len(tunings) > 1, choice.name
-        assert len({setting.label for setting in choice.settings}) == len(tunings), choice.name
         for tuning in tunings:
             write_tuning(stored_path(profile), profile, Stored(tuning, {}))
             assert without_warnings(profile).tuning == tuning
@@ -85,10 +84,10 @@ def test_rows_of_a_group_fit_local_memory(name):
     for memory in (profile.local_memory, 32 << 10, 16 << 10):
         small = dataclasses.replace(profile, local_memory=memory + profile.local_reserve)
         sizes = [
-            each.numbers["walks"]["group"]
+            numbers["walks"]["group"]
             for choice in choices(small)
             if choice.name == "group of a walk"
-            for each in choice.settings
+            for numbers in choice.settings.values()
         ]
         numbers = default_tuning(small)
         rows, slots = 4 * (numbers.walks.mask_stage + 4) + 16, 4 * (numbers.lists.buffer_slots + 1)
@@ -314,9 +313,7 @@ def test_odd_but_legal_numbers_change_no_result(session):
     profile, draw = session.profile, random.Random(5)
     tuning = default_tuning(profile)
     for choice in choices(profile):
-        tuning = tuning.but(
-            **draw.choice([each for each in choice.settings if tuning.but(**each.numbers) != tuning]).numbers
-        )
+        tuning = tuning.but(**draw.choice([each for each in choice.settings.values() if tuning.but(**each) != tuning]))
     assert not why_illegal(tuning, profile)
     write_tuning(stored_path(profile), profile, Stored(tuning, {}))
     tuned = clfrnn.Session(session.device)
