@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -39,12 +40,12 @@ class Problem:
     #: the corners of the points, where the survey's are older
     corners: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
-    @property
+    @functools.cached_property
     def low(self) -> tuple[float, ...]:
         """The low corner of the points."""
         return self.survey.low if self.corners is None else self.corners[0]
 
-    @property
+    @functools.cached_property
     def high(self) -> tuple[float, ...]:
         """The high corner of the points."""
         return self.survey.high if self.corners is None else self.corners[1]
@@ -79,7 +80,7 @@ class Problem:
         """Whether a query may see two images of one point, within the radius or so near that squares vanish."""
         return self.box is not None and self.box.repeats(padded_radius(self.radius, self.real))
 
-    @property
+    @functools.cached_property
     def periodic(self) -> str:
         """What programs of this search are compiled for: "" where no axis is periodic, else the kind of the box."""
         return "" if self.box is None else self.box.kind

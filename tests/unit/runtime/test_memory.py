@@ -5,8 +5,10 @@ import os
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import numpy as np
+import pyopencl as cl
 import pytest
 from conftest import own_session
 
@@ -335,3 +337,21 @@ def test_caches_that_cannot_be_written(session, case, tmp_path):
         assert f"pyopencl cannot store compiled programs ({CACHES[case].get('XDG_CACHE_HOME')}"[:40] in done.stdout
         assert done.stdout.count("cannot store") == 2 if "Portable" in session.profile.platform else 1
     assert not done.stderr or "oclgrind" in done.stderr.lower()
+
+
+@pytest.mark.parametrize("code", ["INVALID_BUFFER_SIZE", "OUT_OF_RESOURCES"])
+def test_a_size_that_the_driver_refuses_needs_memory(session, monkeypatch, code):
+    """Drivers refuse what is as large as they say that they allow, each by an error of its own."""
+
+    class Pool:
+        active_bytes = 0
+
+        def allocate(self, size):
+            error = cl.LogicError if code.startswith("INVALID") else cl.RuntimeError
+            raise error(SimpleNamespace(code=lambda: getattr(cl.status_code, code)))
+
+    fresh = own_session(session)
+    monkeypatch.setattr(fresh, "_pool", Pool())
+
+    with pytest.raises(clfrnn.DeviceMemoryError, match="the rows needs 4,000 bytes"):
+        fresh.scratch(1000, np.dtype(np.int32), purpose="the rows")
