@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -177,7 +178,10 @@ def one_radius(value: object, dtype: np.dtype[Any], name: str = "radius") -> flo
         raise InvalidInputError(f"{name}: expected a number, got {_shown(value)}; pass a float in the points' unit")
     with np.errstate(all="ignore"):
         rounded = dtype.type(real_number(array))
-    return float(check_radii(np.asarray([rounded], dtype), name, got=_shown(value))[0])
+    got = f"{rounded}"
+    if math.isinf(rounded) and _shown(value).strip("-") != "inf":
+        got += f" in {dtype}, from {_shown(value)}"
+    return float(check_radii(np.asarray([rounded], dtype), name, got=got)[0])
 
 
 def round_radii(value: object, rows: int, dtype: np.dtype[Any], name: str = "radius") -> npt.NDArray[Any]:

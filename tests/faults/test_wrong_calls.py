@@ -119,15 +119,15 @@ search(P, r, queries=[[0.0, np.nan, 0.0]])
 search(P, r, queries='all')
     queries: expected float32 or float64 | got dtype <U3 of shape () | convert it to a rectangular array of numbers
 search(P, -1)
-    radius: expected a finite number of at least 0 whose square | got -1 | pass a distance in the points' unit
+    radius: expected a finite number of at least 0 whose square | got -1.0 | pass a distance in the points' unit
 search(P, np.nan)
     radius: expected a finite number of at least 0 whose square | got nan | pass a distance in the points' unit
 search(P, np.inf)
     radius: expected a finite number of at least 0 whose square | got inf | pass a distance in the points' unit
 search(P, 1e30)
-    radius: expected a finite number of at least 0 | got 1e+30 | pass a distance in the points' unit
+    radius: expected a finite number of at least 0 | got 1.0000000150474662e+30 | pass a distance in the points' unit
 search(P, 10**400)
-    radius: expected a finite number of at least 0 whose square | got int 10000000 | pass a distance in the points' unit
+    radius: expected a finite number of at least 0 whose square | got inf in float32, from int 100000 | pass a distance
 search(P, '0.1')
     radius: expected a number | got '0.1' | pass a distance in the points' unit, or one
 search(P, None)
@@ -265,7 +265,7 @@ index.query_blocks(max_bytes=None)
 index.query_blocks(max_bytes=1.5)
     max_bytes: expected a whole number of at least 0 | got 1.5 | pass it as an int
 index.count(radius=-1)
-    radius: expected a finite number of at least 0 whose square | got -1 | pass a distance in the points' unit
+    radius: expected a finite number of at least 0 whose square | got -1.0 | pass a distance in the points' unit
 index.nearest(k=0)
     k: expected a whole number of at least 1 | got 0 | pass how many neighbors to find
 index.nearest(vectors=True)
