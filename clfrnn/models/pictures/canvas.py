@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,11 +11,12 @@ import numpy.typing as npt
 import clfrnn
 
 from ...host.foreign_warnings import ignored_warnings
+from ...host.libraries import library
 
 if TYPE_CHECKING:
     from ..model import Frame, Model
 
-__all__ = ["Canvas", "canvas", "library"]
+__all__ = ["Canvas", "canvas"]
 
 #: Width and height of a picture are multiples of this, as encoders of videos want them.
 _STEP = 16
@@ -42,25 +42,6 @@ class Canvas(Protocol):
 
     def close(self) -> None:
         """Close the window, and give the memory back."""
-
-
-def library(name: str, what: str, extra: str) -> Any:
-    """Import a module of an extra, or raise an error that says how to install it.
-
-    Parameters
-    ----------
-    name : of the module
-    what : for what it is needed, the beginning of the error
-    extra : of clfrnn, which holds it
-    """
-    try:
-        with ignored_warnings():
-            return importlib.import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        raise clfrnn.ClfrnnError(
-            f'{what} needs {package}, which is not installed; pip install "clfrnn[{extra}]"'
-        ) from error
 
 
 def canvas(model: Model, size: int, *, window: bool = False) -> Canvas:
@@ -99,8 +80,8 @@ class Flat:
 
     @ignored_warnings()
     def __init__(self, model: Model, size: int, *, window: bool) -> None:
-        figures = library("matplotlib.figure", "A picture of two dimensions", "plot")
-        self._circles = library("matplotlib.patches", "A picture of two dimensions", "plot").Circle
+        figures = library("matplotlib.figure", "matplotlib", "A picture of two dimensions", "plot")
+        self._circles = library("matplotlib.patches", "matplotlib", "A picture of two dimensions", "plot").Circle
         self._model, self._shades, self._colormap = model, _Shades(model._color_ends), model._colormap  # noqa: SLF001
         low, high = (np.asarray(corner, float) for corner in model.bounds)
         margin = _MARGIN * max(high - low)
@@ -109,7 +90,7 @@ class Flat:
         shape = {"figsize": (width / 100, height / 100), "dpi": 100}
         self._windows: Any = None
         if window:
-            self._windows = library("matplotlib.pyplot", "A window", "plot")
+            self._windows = library("matplotlib.pyplot", "matplotlib", "A window", "plot")
             if self._windows.get_backend().lower() == "agg":  # what matplotlib takes where there is no other
                 raise clfrnn.ClfrnnError(
                     "A window of two dimensions needs tkinter or another toolkit of matplotlib's windows, and none is "
@@ -119,7 +100,7 @@ class Flat:
             self._windows.show(block=False)
         else:
             self._figure = figures.Figure(**shape)
-            library("matplotlib.backends.backend_agg", "A picture", "plot").FigureCanvasAgg(self._figure)
+            library("matplotlib.backends.backend_agg", "matplotlib", "A picture", "plot").FigureCanvasAgg(self._figure)
         axes = self._axes = self._figure.add_axes((0, 0, 1, 1))
         axes.set(xlim=(low[0] - margin, high[0] + margin), ylim=(low[1] - margin, high[1] + margin), aspect="equal")
         axes.set_axis_off()
@@ -173,7 +154,7 @@ class Solid:
 
     @ignored_warnings()
     def __init__(self, model: Model, size: int, *, window: bool) -> None:
-        self._pyvista = pyvista = library("pyvista", "A picture of three dimensions", "plot3d")
+        self._pyvista = pyvista = library("pyvista", "pyvista", "A picture of three dimensions", "plot3d")
         self._model, self._shades, self._open = model, _Shades(model._color_ends), False  # noqa: SLF001
         self._colormap = model._colormap  # noqa: SLF001
         low, high = (np.asarray(corner, float) for corner in model.bounds)
