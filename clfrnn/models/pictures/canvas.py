@@ -114,7 +114,6 @@ class Flat:
 
     @ignored_warnings()
     def draw(self, frame: Frame) -> None:
-        """See :class:`Canvas`."""
         if self._dots is not None:
             self._dots.remove()
         for ball in self._balls:
@@ -131,12 +130,10 @@ class Flat:
 
     @ignored_warnings()
     def pixels(self) -> npt.NDArray[np.uint8]:
-        """See :class:`Canvas`."""
         return np.asarray(self._figure.canvas.buffer_rgba())[..., :3].copy()
 
     @ignored_warnings()
     def show(self) -> bool:
-        """See :class:`Canvas`."""
         if not self._windows.fignum_exists(self._figure.number):
             return False
         self._figure.canvas.flush_events()  # where the user may close it
@@ -144,7 +141,6 @@ class Flat:
 
     @ignored_warnings()
     def close(self) -> None:
-        """See :class:`Canvas`."""
         if self._windows is not None:
             self._windows.close(self._figure)
 
@@ -173,7 +169,6 @@ class Solid:
 
     @ignored_warnings()
     def draw(self, frame: Frame) -> None:
-        """See :class:`Canvas`."""
         pyvista = self._pyvista
         cloud = pyvista.PolyData(np.asarray(frame.positions, np.float32))
         kind: dict[str, Any] = {"color": _PLAIN}
@@ -199,14 +194,12 @@ class Solid:
 
     @ignored_warnings()
     def pixels(self) -> npt.NDArray[np.uint8]:
-        """See :class:`Canvas`."""
         with self._pyvista.vtk_verbosity("off"):
             self.plotter.render()
             return np.asarray(self.plotter.screenshot(return_img=True))[..., :3]
 
     @ignored_warnings()
     def show(self) -> bool:
-        """See :class:`Canvas`."""
         try:
             if not self._open:
                 self._open = True
@@ -222,5 +215,4 @@ class Solid:
 
     @ignored_warnings()
     def close(self) -> None:
-        """See :class:`Canvas`."""
         self.plotter.close()
