@@ -13,8 +13,7 @@ import numpy as np
 import clfrnn
 
 from ...host.foreign_warnings import ignored_warnings
-from ...host.libraries import library
-from .canvas import Canvas, canvas
+from .canvas import Canvas, canvas, library
 
 if TYPE_CHECKING:
     from ..model import Frame, Model
@@ -69,7 +68,7 @@ def animate(
 
 
 def _images() -> Any:
-    return library("PIL.Image", "PIL", "A picture", "plot")
+    return library("PIL.Image", "A picture", "plot")
 
 
 @contextlib.contextmanager
@@ -110,7 +109,7 @@ def _gif(path: Path, fps: float) -> Iterator[Add]:
 @contextlib.contextmanager
 def _video(path: Path, fps: float) -> Iterator[Add]:
     """A function that adds a frame to a video."""
-    encoder = library("imageio_ffmpeg", "imageio_ffmpeg", "A video", "plot3d")
+    encoder = library("imageio_ffmpeg", "A video", "plot3d")
     writer: Any = None
 
     def add(easel: Canvas, frame: Frame) -> None:
