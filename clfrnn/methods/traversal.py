@@ -110,7 +110,7 @@ class Traversal:
         if first_pass is None:
             special: dict[str, Any] = {"shared": self.structure.divides(function, request.m)}
         else:
-            special = first_pass.of_count if function.light else first_pass.of_walk
+            special = first_pass.variant(light=function.light)
         kind = (
             function,
             request.queries is None,

@@ -33,6 +33,10 @@ class FirstPass(NamedTuple):
     #: where the walk writes all rows
     buffer: NeighborBuffer | None = None
 
+    def variant(self, *, light: bool) -> dict[str, Any]:
+        """The fields of the variant of the count, which is light, or of the walk after it."""
+        return self.of_count if light else self.of_walk
+
 
 def make_hit_mask(session: Session, *, queries: int, words: int, word_bytes: int, spare: int) -> FirstPass | None:
     """A hit mask with `words` for each query and `spare` words behind them; None where there is no memory for it."""
