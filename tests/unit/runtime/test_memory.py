@@ -1,6 +1,7 @@
 """Memory: what limits of the host leave, what a session gives back, and programs that nobody needs any more."""
 
 import gc
+import mmap
 import os
 import subprocess
 import sys
@@ -31,6 +32,7 @@ def machine(tmp_path, monkeypatch):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content)
 
+    monkeypatch.delattr(os, "sysconf", raising=False)
     monkeypatch.setattr(memory, "_PROC", tmp_path / "proc")
     monkeypatch.setattr(memory, "_CGROUPS", tmp_path / "cgroup")
     memory._cgroups.cache_clear()
@@ -44,8 +46,11 @@ def left():
     return memory.host_memory_left(1 << 40) + (1 << 26)
 
 
-def test_without_limits(machine):
+def test_without_limits(machine, monkeypatch):
+    """Where a system does not say what is free, the machine has no more than its memory."""
     assert left() == np.inf
+    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 1 << 20}.__getitem__, raising=False)
+    assert left() == mmap.PAGESIZE << 20
 
 
 def test_what_the_machine_has_free(machine):
@@ -135,7 +140,7 @@ def test_the_last_megabytes_under_a_limit(session, limit, column, call):
         index = clfrnn.build_index(points[:300], 0.05, method="strips", session=session)
         out = index.zeros(300, "int32")
         function = clfrnn.NeighborFunction(arguments="global int *out", finish="out[i] = 1;")
-        index.visit(function, out=out)
+        index.visit(function, out=out).wait()  # compiled, too
         used = int(open("/proc/self/statm").read().split()[{column}]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_{limit}, (used + (1 << 20),) * 2)
         try:
