@@ -76,8 +76,15 @@ class GridStructure(SearchStructure):
         self._bins, self._facts = self._place(new, self._lay_out(plan.grid, plan.binning))
 
     def _facts_of(self, grid: CellGrid, grids: SystemGrids | None = None) -> CellFacts:
-        few = self.session.tuning.lists.mask_neighbors
-        return CellFacts(self.problem, grid, self._plan.config, self._slots, few, self.rows_are_runs, grids)
+        return CellFacts(
+            problem=self.problem,
+            grid=grid,
+            config=self._plan.config,
+            slots=self._slots,
+            mask_neighbors=self.session.tuning.lists.mask_neighbors,
+            rows_are_runs=self.rows_are_runs,
+            grids=grids,
+        )
 
     def _lay_out(self, grid: CellGrid, plan: BinningPlan) -> Layout:
         return self._binner.lay_out(grid, plan, self.problem.n)
