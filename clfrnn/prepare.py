@@ -45,7 +45,7 @@ class Cloud(NamedTuple):
 
     @classmethod
     def of(
-        cls, session: Session, points: cla.Array, domain: Domain, radius: float, bounds: PendingBox | None = None
+        cls, session: Session, points: cla.Array, domain: Domain, *, radius: float, bounds: PendingBox | None
     ) -> Cloud:
         """The points in their domain, for windows of that radius; `bounds` are those of the array `points`, if known.
 
@@ -53,7 +53,8 @@ class Cloud(NamedTuple):
         """
         tables = make_tables(session, domain, points, radius)
         placed = tables.place(points)
-        return cls(session, points, tables, placed, bounds if placed is points else None)
+        own = bounds if placed is points else None
+        return cls(session=session, points=points, tables=tables, placed=placed, bounds=own)
 
     @property
     def domain(self) -> Domain:
@@ -161,7 +162,7 @@ def build(
     refuse_dim(named, dim)
     checked = {} if named is None else named.check(dict(options))
     lies_in = domain_of_points(session, domain, batch, query_batch, n=n, dim=dim, dtype=array.dtype, radius=largest)
-    cloud = Cloud.of(session, array, lies_in, largest, raw)
+    cloud = Cloud.of(session, array, lies_in, radius=largest, bounds=raw)
     # Queries are checked after the structure is built. Until then, queries without a length count as `n`.
     m = None if queried_once is None else operator.length_hint(queried_once, n)
     crowding = cloud.is_worth_binning(m) if named is None else named.surveys_occupancy

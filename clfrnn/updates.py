@@ -214,7 +214,8 @@ class PointUpdates:
     def _plan_anew(self, session: Session, new: NewPoints) -> tuple[Method, Problem]:
         """Survey the points; the method, chosen again where it was chosen, and the problem to plan for."""
         method, before = self.method, self._structure.problem
-        cloud = Cloud(session, new.points, new.tables, new.tables.place(new.points), new.bounds)
+        placed = new.tables.place(new.points)
+        cloud = Cloud(session=session, points=new.points, tables=new.tables, placed=placed, bounds=new.bounds)
         crowding = cloud.is_worth_binning(None) if self._chosen else method.surveys_occupancy
         survey = cloud.survey(before.radius, crowding=crowding)
         n, domain = new.points.shape[0], cloud.domain

@@ -15,7 +15,7 @@ from ..functions import Argument, ConditionCode
 from ..host.numbers import is_masked, real_array, shown
 from ..runtime.session import Session
 from .conditions import BoundCondition
-from .periodic_box import as_flags, check_domain, check_images, check_new_box
+from .periodic_box import as_flags, check_domain, check_images
 from .transfer import check_context, fetch
 
 __all__ = [
@@ -330,21 +330,27 @@ def domain_of_points(
 def other_domain(
     session: Session, before: Domain, batch: Any, domain: tuple[Any, Any], *, has_box: bool, dtype: np.dtype[Any]
 ) -> Domain:
-    """The domain that takes the place of `before`, with another `batch`, or another box or cell.
+    """The domain that takes the place of `before`, with another `batch`, or another box or cell; the same axes repeat.
 
     `has_box` says whether the index was built with a box, periodic or not.
     """
-    given = any(each is not None for each in domain)
-    if not isinstance(before, Systems):
-        if batch is not None:
-            raise InvalidInputError(
-                f"expected none, as the index was built without one, got {shown(batch)}; build a new index with batch",
-                argument="batch",
-            )
-        return check_new_box(*domain, before.space, has_box=has_box, dtype=dtype)
+    if batch is not None and not isinstance(before, Systems):
+        raise InvalidInputError(
+            f"expected none, as the index was built without one, got {shown(batch)}; build a new index with batch",
+            argument="batch",
+        )
+    given = {name: value for name, value in zip(("box", "cell"), domain, strict=True) if value is not None}
     if given and not has_box and not before.has_images:
-        check_new_box(*domain, before.space, has_box=False, dtype=dtype)
-    return _other_systems(session, before, batch, domain, dtype)
+        name, value = given.popitem()
+        raise InvalidInputError(
+            f"expected none, as the index was built without a box, got {shown(value)}; leave it out, or build "
+            f"the index with {name}",
+            argument=name,
+        )
+    if isinstance(before, Systems):
+        return _other_systems(session, before, batch, domain, dtype)
+    lengths = before.space.lengths
+    return check_domain(*domain, [length > 0 for length in lengths], len(lengths), dtype)
 
 
 def check_number(domain: Domain, n: int) -> None:

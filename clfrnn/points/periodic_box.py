@@ -17,7 +17,7 @@ from ..survey import Survey
 from .deferred_checks import check_near
 from .periodic_cell import check_cell
 
-__all__ = ["as_flags", "check_domain", "check_host_near", "check_images", "check_new_box", "survey_left_box"]
+__all__ = ["as_flags", "check_domain", "check_host_near", "check_images", "survey_left_box"]
 
 #: Limit of the number of neighbors of a query, which is an int32.
 _MOST_NEIGHBORS = 2**31
@@ -69,21 +69,6 @@ def _box(corners: np.ndarray[Any, Any], flags: tuple[bool, ...], dtype: np.dtype
         lengths=tuple(float(length) if flag else 0.0 for length, flag in zip(lengths, flags, strict=True)),
         low=tuple(float(start) for start in starts) if len(rounded) == 2 else None,
     )
-
-
-def check_new_box(box: Any, cell: Any, before: PeriodicBox, *, has_box: bool, dtype: np.dtype[Any]) -> PeriodicBox:
-    """The space that takes the place of `before`; the same axes repeat.
-
-    `has_box` says whether the index was built with a box, which is only a hint where no axis is periodic.
-    """
-    if not before.kind and not has_box:
-        name, given = ("box", box) if cell is None else ("cell", cell)
-        raise InvalidInputError(
-            f"expected none, as the index was built without a box, got {shown(given)}; leave it out, or build "
-            f"the index with {name}",
-            argument=name,
-        )
-    return check_domain(box, cell, [length > 0 for length in before.lengths], len(before.lengths), dtype)
 
 
 def as_flags(periodic: Any) -> np.ndarray[Any, Any] | None:

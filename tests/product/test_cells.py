@@ -461,10 +461,10 @@ def test_the_host_bounds_the_pads_of_the_device(session, dtype, flags):
 
     assert table[21] == 1  # all points lie in the cell
     assert structure._is_in_box()
-    bounded = structure.problem.box.pads(structure.cell_grid.low, structure.problem.real)
+    bounded = structure.problem.space.pads(structure.cell_grid.low, structure.problem.real)
     assert (np.asarray(bounded) >= table[12:15]).all()
     assert (table[12:15] > 0).all()  # on open axes too, as rounding of any coordinate changes all heights
-    assert table[22] == pytest.approx(1 + structure.problem.box.growth)
+    assert table[22] == pytest.approx(1 + structure.problem.space.growth)
 
 
 COUNTS = """

@@ -566,7 +566,7 @@ def test_the_host_bounds_the_pads_of_the_device(session, start, dtype, real):
 
     assert device_says_inside(session, index)
     measured = session.read(structure_of(index).buffers()["images"])[12:15]
-    bounded = structure_of(index).problem.box.pads(structure_of(index).cell_grid.low, real)
+    bounded = structure_of(index).problem.space.pads(structure_of(index).cell_grid.low, real)
     assert (np.asarray(bounded) >= measured).all()
     assert measured[:2].all()
     assert bounded[2] == measured[2] == 0
@@ -683,7 +683,7 @@ def test_a_radius_over_too_many_images(session, method):
 def test_many_points_in_a_box(session):
     """As many as have numbers, where no query can see an image twice: 80 million were refused."""
     structure = structure_of(clfrnn.build_index(PLAIN, 0.1, session=session, **unit(2)))
-    box = structure.problem.box
+    box = structure.problem.domain
     check_images(box, 0.1, 2**31 - 1, "float")
     check_images(box, 0.0, 2**31 - 1, "float")
     with pytest.raises(clfrnn.InvalidInputError, match="radius: 0.5 reaches over images"):

@@ -79,7 +79,7 @@ class UnboundedSearch:
         self.options = {} if named is None else named.check(dict(options))
         lies_in = domain_of_points(session, domain, *batch, n=self.n, dim=dim, dtype=array.dtype, radius=0.0)
         self.space = lies_in.space
-        self.cloud = Cloud.of(session, array, lies_in, 0.0, self.raw).bounded()
+        self.cloud = Cloud.of(session, array, lies_in, radius=0.0, bounds=self.raw).bounded()
         self.foreign = queries is not None
         #: how far apart some more than k points of an even cloud are; 0 where that is not known
         self.even_reach = 0.0

@@ -19,7 +19,7 @@ __all__ = ["CellFacts"]
 _WORDS = 0.85
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class CellFacts:
     """Facts that follow from a grid, each computed when it is first needed."""
 

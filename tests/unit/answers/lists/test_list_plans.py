@@ -62,14 +62,14 @@ class Case:
 
     def list(self, plan, state=None, **carried):
         """The list by a plan, whose memory is told as a share of the pairs there are."""
-        traversal, box = self.index._traversal, self.index._traversal.problem.box
+        traversal, domain = self.index._traversal, self.index._traversal.problem.domain
         request = make_request(traversal, self.queries, radius=None, include_self=False, half=self.half)
         columns = make_columns(
             distances=carried.get("distances", False),
             vectors=carried.get("vectors", False),
             sort=carried.get("sort"),
-            periodic=box is not None,
-            images=box is not None and box.repeats(self.radius),
+            periodic=domain.has_images,
+            images=domain.repeats(self.radius),
             dim=self.index.dim,
             dtype=self.index.dtype,
         )
@@ -150,13 +150,12 @@ def test_first_passes_of_every_scene(device, scene, real):
         pytest.skip("the device has no fp64")
     case = Case(device, dtype=np.dtype(real), **SCENES[scene])
     for first_pass, carried in itertools.product(FIRST_PASSES, ("indices", "distances")):
-        periodic = case.index._traversal.problem.box is not None
+        domain = case.index._traversal.problem.domain
         buffer = "buffer" in first_pass
         if not serves(device, first_pass) or (buffer and scene == "queries"):
             continue
-        measured = carried == "distances" and (buffer or (periodic and "mask" in first_pass))
-        images = case.index._traversal.problem.box
-        if measured and images is not None and images.repeats(case.radius):
+        measured = carried == "distances" and (buffer or (domain.has_images and "mask" in first_pass))
+        if measured and domain.repeats(case.radius):
             continue  # an index does not say which image
         plan = plan_of(first_pass, attributes="measured" if measured else "with_row")
         case.check(case.list(plan, **CARRIED[carried]), CARRIED[carried])

@@ -1,0 +1,40 @@
+"""What the device knows of many systems stays what it is when points move."""
+
+import numpy as np
+import pytest
+from conftest import structure_of
+
+import clfrnn
+from clfrnn.methods import METHODS
+
+BATCH = np.arange(60) % 3
+
+
+def cloud(seed):
+    return np.random.default_rng(seed).random((60, 3), np.float32)
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_new_points_have_new_tables(session, method):
+    index = clfrnn.build_index(cloud(1), 0.3, batch=BATCH, box=np.ones(3), method=method, session=session)
+    before = structure_of(index).images
+    assert before.tables.holds((), ())
+    index.update(cloud(1) * np.float32(5))
+    after = structure_of(index).images
+    assert after.tables is not before.tables
+    assert before.tables.holds((), ())
+    assert not after.tables.holds((), ())
+    assert after.tables.domain is before.tables.domain
+    assert after.tables.ranks is before.tables.ranks
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_an_update_that_is_refused_leaves_the_tables(session, method):
+    index = clfrnn.build_index(cloud(1), 0.3, batch=BATCH, box=np.ones(3), method=method, session=session)
+    before, counts = structure_of(index).images, index.count().get()
+    far = cloud(1)
+    far[7] = 1e9
+    with pytest.raises(clfrnn.InvalidInputError, match="system 1"):
+        index.update(far)
+    assert structure_of(index).images == before
+    assert np.array_equal(index.count().get(), counts)
