@@ -20,14 +20,12 @@ import pyopencl.array as cla
 
 import clfrnn
 from clfrnn.clouds import CLOUDS
-from clfrnn.errors import ClfrnnError
 from clfrnn.methods import METHODS as SERVING
 from clfrnn.methods import choose_method
 
-from .benchmarks.common import METHODS, profiled, structure_of, timed_in_turn, uniform_radius
-from .provenance import say
-
-STEPS = 20
+from ..benchmarks.common import METHODS, profiled, structure_of, timed_in_turn, uniform_radius
+from .clocks import STEPS
+from .tables import command, head, row, say
 
 #: Five of each step are enough where they took so many seconds together for each of them; and one that took a fifth.
 ENOUGH = 1.0
@@ -207,26 +205,24 @@ def measure(
 
 def print_even(session: clfrnn.Session, sizes: tuple[int, ...], neighbors: tuple[float, ...]) -> None:
     """Strips beside fenns."""
-    click.echo("| points | | neighbors | counts: strips | fenns | | lists: strips | fenns | | auto |")
-    click.echo("|---:|---|---:|---:|---:|---:|---:|---:|---:|---|")
+    head("points:", "", "neighbors:", "counts: strips:", "fenns:", ":", "lists: strips:", "fenns:", ":", "auto")
     for cloud in clouds(sizes, neighbors):
         if cloud.dtype == "float64" and not session.profile.fp64:
             continue
         _, counts, lists, chosen = measure(session, cloud, BESIDE)
-        cells = [str(cloud)]
+        cells = []
         for each in (counts, lists):
             cells += [f"{each[name]:.3f}" if name in each else "" for name in BESIDE]
             cells.append(f"{each['fenns'] / each['strips']:.2f} x" if len(each) == len(BESIDE) else "")
-        click.echo(f"| {' | '.join(cells)} | {chosen} |")
+        row(cloud, *cells, chosen)
 
 
 def print_set(session: clfrnn.Session, sizes: tuple[int, ...], names: tuple[str, ...]) -> None:
     """All methods, and how much longer than the fastest of them that takes which "auto" takes."""
-    click.echo(
-        f"| cloud | points | radius | neighbors | counts: {' | '.join(ALL)} | lists: {' | '.join(ALL)} ", nl=False
-    )
-    click.echo("| auto | its counts over the best | its lists |")
-    click.echo(f"|---|---:|---:|---:|{'---:|' * 2 * len(ALL)}---|---:|---:|")
+    methods = [f"{name}:" for name in ALL]
+    counted, listed = ([f"{what}: {methods[0]}", *methods[1:]] for what in ("counts", "lists"))
+    over = ("its counts over the best:", "its lists:")
+    head("cloud", "points:", "radius:", "neighbors:", *counted, *listed, "auto", *over)
     for cloud in BENCHMARK_SET:
         if (sizes and cloud.n not in sizes) or (names and cloud.name not in names):
             continue
@@ -237,7 +233,7 @@ def print_set(session: clfrnn.Session, sizes: tuple[int, ...], names: tuple[str,
             # Who has radii of their own, searches for lists.
             told = bool(each) and (each is lists or not cloud.decades)
             over.append(times_the_best(each, chosen) if told else "")
-        click.echo(f"| {cloud} | {neighbors:.3g} | {' | '.join(times)} | {chosen} | {' | '.join(over)} |")
+        row(cloud, f"{neighbors:.3g}", *times, chosen, *over)
 
 
 def times_the_best(by_name: dict[str, float], chosen: str) -> str:
@@ -252,9 +248,8 @@ def columns(by_name: dict[str, float]) -> list[str]:
 
 def print_once(session: clfrnn.Session, many: tuple[int, ...]) -> None:
     """Few points searched once, for themselves or for so many queries: wall time, with all that Python does."""
-    asked = "queries | " if many else ""
-    click.echo(f"| cloud | points | radius | {asked}{' | '.join(ALL)} | auto | its search over the best |")
-    click.echo(f"|---|---:|---:|{'---:|' * (bool(many) + len(ALL))}---|---:|")
+    methods = [f"{name}:" for name in ALL]
+    head("cloud", "points:", "radius:", *["queries:"] * bool(many), *methods, "auto", "its search over the best:")
     for cloud, m in itertools.product(FEW, many or (0,)):
         points, radius, domain = cloud.search()
         on_device = cla.to_device(session.queue, points)
@@ -266,12 +261,11 @@ def print_once(session: clfrnn.Session, many: tuple[int, ...]) -> None:
         times = timed_in_turn(session, [functools.partial(search, method=method) for method in methods], STEPS)
         wall = {method: 1e3 * each.wall for method, each in zip(methods, times, strict=True)}
         auto = wall.pop("auto")
-        row = f"{cloud} | {f'{m:,} | ' if m else ''}{' | '.join(columns(wall))} | {auto:.3f}"
-        click.echo(f"| {row} | {auto / min(wall.values()):.2f} |")
+        queries = [f"{m:,}"] * bool(m)
+        row(cloud, *queries, *columns(wall), f"{auto:.3f}", f"{auto / min(wall.values()):.2f}")
 
 
-@click.command()
-@click.option("--device", help="As for `clfrnn search`.")
+@command
 @click.option("--set", "of_set", is_flag=True, help="All methods over every kind of cloud instead.")
 @click.option("--once", is_flag=True, help="All methods over few points that are searched once instead.")
 @click.option("--points", "sizes", multiple=True, type=int, help="Clouds of so many points alone.")
@@ -294,10 +288,7 @@ def main(
         raise click.UsageError("--queries is for --once: other tables search for the points' own neighbors")
     if names and not of_set:
         raise click.UsageError("--kind is for --set: the other tables have even clouds alone")
-    try:
-        session = clfrnn.Session(device) if once else profiled(device)
-    except ClfrnnError as error:
-        raise click.ClickException(str(error)) from error
+    session = clfrnn.Session(device) if once else profiled(device)
     say(session)
     if once:
         print_once(session, many)

@@ -21,12 +21,11 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 import clfrnn
-from clfrnn.errors import ClfrnnError
 from clfrnn.methods.grid.cost_model import rank_sides
 
-from .benchmarks.common import WARM_UP, has_event_times, profiled, structure_of, timed, timed_once, uniform_radius
-from .named import STEPS
-from .provenance import say
+from ..benchmarks.common import WARM_UP, has_event_times, profiled, structure_of, timed_once, uniform_radius
+from .clocks import STEPS, milliseconds
+from .tables import command, head, row, say
 
 POINTS, FEW_POINTS = 1 << 20, 1 << 17
 
@@ -108,7 +107,7 @@ def test_rate(session: clfrnn.Session, kind: Kind, n: int) -> float:
     """Pairs that are tested in a second where every point is tested against all."""
     points = cla.to_device(session.queue, kind.points(n=n))
     index = clfrnn.build_index(points, 1e-3, method="brute_force", session=session)
-    return n * n / timed(session, index.count, STEPS, 1.0).kernels
+    return 1e3 * n * n / milliseconds(session, index.count, 1.0).kernels
 
 
 def find_rates(session: clfrnn.Session, *, small: bool) -> Rates:
@@ -145,7 +144,7 @@ def print_floors(session: clfrnn.Session, kind: Kind, rates: Rates) -> None:
         floor = max(moved, near + (sort if kind.foreign else 0))
         cells = [*_gap(update, sort), f"{1e6 * asked:.1f}", *(f"{1e6 * each:.1f}" for each in (moved, near, all_tests))]
         cells += [*_gap(asked, floor)[1:], f"{(update + asked) / (sort + floor):.1f}"]
-        click.echo(f"| {kind} | {what} | {' | '.join(cells)} |")
+        row(kind, what, *cells)
 
 
 def _gap(took: float, floor: float) -> list[str]:
@@ -153,23 +152,19 @@ def _gap(took: float, floor: float) -> list[str]:
     return [f"{1e6 * took:.1f}", f"{1e6 * floor:.1f}", f"{took / floor:.1f}"]
 
 
-@click.command()
-@click.option("--device", help="As for `clfrnn search`.")
+@command
 @click.option("--small", is_flag=True, help="As many points as suit CPUs.")
 def main(*, device: str | None, small: bool) -> None:
     """Measure, and print a Markdown table."""
-    try:
-        session = profiled(device)
-        if not has_event_times(session):
-            raise click.ClickException(f"{session.profile} does not tell how long kernels take")
-        rates = find_rates(session, small=small)
-        told = [f"{1e-12 * rate:.3g} tests/ps in {dim}D of {dtype}" for (dim, dtype), rate in rates.tests.items()]
-        say(session, "microseconds", f"a copy {1e-12 * rates.bytes:.3g} TB/s", *told)
-        click.echo(f"| points | step | {' | '.join(COLUMNS)} |\n|---|---|{len(COLUMNS) * '---:|'}")
-        for kind in kinds(FEW_POINTS if small else POINTS, doubles=session.profile.fp64):
-            print_floors(session, kind, rates)
-    except ClfrnnError as error:
-        raise click.ClickException(str(error)) from error
+    session = profiled(device)
+    if not has_event_times(session):
+        raise click.ClickException(f"{session.profile} does not tell how long kernels take")
+    rates = find_rates(session, small=small)
+    told = [f"{1e-12 * rate:.3g} tests/ps in {dim}D of {dtype}" for (dim, dtype), rate in rates.tests.items()]
+    say(session, "microseconds", f"a copy {1e-12 * rates.bytes:.3g} TB/s", *told)
+    head("points", "step", *(f"{each}:" for each in COLUMNS))
+    for kind in kinds(FEW_POINTS if small else POINTS, doubles=session.profile.fp64):
+        print_floors(session, kind, rates)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The clouds that docs/performance.md names, and the times of what is done with them."""
+"""Clouds of the tables: those that docs/performance.md names, and even and crowded ones of any size."""
 
 from __future__ import annotations
 
@@ -7,15 +7,9 @@ from typing import Any
 
 import numpy as np
 
-import clfrnn
 from clfrnn import clouds
 
-from .benchmarks.common import Seconds, timed, uniform_radius
-
-#: A step is measured so often, after warm-up.
-STEPS = 20
-
-Step = Callable[[], object]
+from ..benchmarks.common import uniform_radius
 
 
 def cube(n: int, side: float = 1.0) -> np.ndarray[Any, Any]:
@@ -23,8 +17,34 @@ def cube(n: int, side: float = 1.0) -> np.ndarray[Any, Any]:
     return np.random.default_rng(0).random((n, 3), dtype=np.float32) * np.float32(side)
 
 
-#: name -> (cloud, radius); large ones for GPUs, small ones for CPUs
-LARGE: dict[str, Callable[[], tuple[Any, float]]] = {
+def halos(n: int, *, many: int = 1000, width: float = 0.02, seed: int = 0) -> Any:
+    """Half of the points even in the unit cube, the other half in halos whose density falls with the square."""
+    rng = np.random.default_rng(seed)
+    even = rng.random((n - n // 2, 3))
+    away = rng.standard_normal((n // 2, 3))
+    away *= (width * rng.random(n // 2) / np.linalg.norm(away, axis=1))[:, None]
+    crowded = rng.random((many, 3))[rng.integers(many, size=n // 2)] + away
+    return rng.permutation(np.concatenate([even, crowded])).astype(np.float32)
+
+
+def universe(n: int, *, seed: int = 0) -> Any:
+    """Half of the points even in the unit cube, half in halos of 20 and more with 200 times the mean density."""
+    rng = np.random.default_rng(seed)
+    sizes = np.minimum(20 + 20 * rng.pareto(0.9, n // 40 + 1), min(2e4, n / 50)).astype(int)
+    sizes = sizes[: np.searchsorted(np.cumsum(sizes), n // 2) + 1]
+    which = np.repeat(np.arange(len(sizes)), sizes)[: n // 2]
+    radii = np.cbrt(3 * sizes / (800 * np.pi * n))
+    away = rng.standard_normal((len(which), 3))
+    away *= (radii[which] * rng.random(len(which)) / np.linalg.norm(away, axis=1))[:, None]
+    crowded = (rng.random((len(sizes), 3))[which] + away) % 1
+    return rng.permutation(np.concatenate([rng.random((n - len(which), 3)), crowded])).astype(np.float32)
+
+
+#: clouds by name, each with its radius
+Named = dict[str, Callable[[], tuple[Any, float]]]
+
+#: large ones for GPUs, small ones for CPUs
+LARGE: Named = {
     "4.19 M in 180³, r 0.2": lambda: (cube(1 << 22, 180), 0.2),
     "4.19 M in 180³, r 0.5": lambda: (cube(1 << 22, 180), 0.5),
     "4.19 M in 180³, r 0.8": lambda: (cube(1 << 22, 180), 0.8),
@@ -42,7 +62,7 @@ LARGE: dict[str, Callable[[], tuple[Any, float]]] = {
     "65,536, 3 neighbors": lambda: (cube(1 << 16), uniform_radius(1 << 16, 3)),
     "65,536, 47 neighbors": lambda: (cube(1 << 16), uniform_radius(1 << 16, 47)),
 }
-SMALL: dict[str, Callable[[], tuple[Any, float]]] = {
+SMALL: Named = {
     **{name: LARGE[name] for name in ("262,144, 3 neighbors", "262,144, 48 neighbors")},
     "262,144, 145 neighbors": lambda: (cube(1 << 18), uniform_radius(1 << 18, 145)),
     "65,536, 3 neighbors": LARGE["65,536, 3 neighbors"],
@@ -65,6 +85,5 @@ def side_of(name: str) -> float:
     return 180.0 if "180" in name else 1.0
 
 
-def milliseconds(session: clfrnn.Session, step: Step) -> Seconds:
-    """Median times of a step."""
-    return Seconds(*(1e3 * seconds for seconds in timed(session, step, STEPS)))
+#: clouds of any size by name
+CLOUDS: dict[str, Callable[[int], Any]] = {"even": cube, "halos": halos, "universe": universe}

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 pytest.importorskip("asv_benches", reason="benchmarks come with a checkout")
 pytest.importorskip("asv", reason="asv is an extra")
 charts, history, past, stored = (
-    importlib.import_module(f"asv_benches.{name}") for name in ("charts", "history", "past", "stored")
+    importlib.import_module(f"asv_benches.history.{name}") for name in ("charts", "__main__", "past", "stored")
 )
 
 COUNT = "public.Count.track_step"

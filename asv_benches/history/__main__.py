@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 import click
 
+from ..tools.provenance import ROOT
 from .charts import Place, chart, legend, shown
-from .provenance import ROOT
 from .stored import Failure, Run, Series, failures, runs
 
 #: Ratio and deviations that a step exceeds; digits of a commit.
@@ -209,7 +209,7 @@ def main(*, results: Path, output: Path) -> None:
     """Write the page of a folder of results."""
     if not runs(results):
         raise click.ClickException(
-            f"{results}: expected results of asv, got none; python -m asv_benches.past makes some"
+            f"{results}: expected results of asv, got none; python -m asv_benches.history.past makes some"
         )
     output.write_text(page(results), encoding="utf-8")
     click.echo(f"{output}: {output.stat().st_size:,} bytes")

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 pytest.importorskip("asv_benches", reason="benchmarks come with a checkout")
-instructions = importlib.import_module("asv_benches.instructions")
+instructions = importlib.import_module("asv_benches.history.instructions")
 Search, Work = instructions.Search, instructions.Work
 
 PRINTED = """

@@ -20,12 +20,12 @@ import numpy as np
 import pyopencl as cl
 
 import clfrnn
-from clfrnn.errors import ClfrnnError
 
-from .benchmarks.common import WARM_UP, has_event_times, profiled
-from .named import LARGE, STEPS, Step, milliseconds
-from .provenance import say
-from .quick import steps_of
+from ..benchmarks.common import WARM_UP, has_event_times, profiled
+from .clocks import STEPS, Step, milliseconds
+from .clouds import LARGE
+from .steps import steps_of
+from .tables import command, head, row, say
 
 #: What a step asks the driver for, by what it is called in the table.
 CALLS: dict[str, list[tuple[Any, str]]] = {
@@ -104,38 +104,33 @@ def split(session: clfrnn.Session, step: Step, *, waited: int, many: int) -> tup
     return sum(wall for wall, _ in middle) / steps, mean
 
 
-def row(wall: float, ledger: Ledger) -> str:
+def cells_of(wall: float, ledger: Ledger) -> list[str]:
     """The cells of a step: its wall time, what the driver took of it, and what is left."""
     cells = [f"{1e6 * wall:.0f}"]
     for what in CALLS:
         times = f" ({ledger.calls[what]})" if what in {"launches", "copies"} else ""
         cells.append(f"{1e6 * ledger.seconds[what]:.0f}{times}")
-    return " | ".join([*cells, f"{1e6 * (wall - sum(ledger.seconds.values())):.0f}"])
+    return [*cells, f"{1e6 * (wall - sum(ledger.seconds.values())):.0f}"]
 
 
-@click.command()
-@click.option("--device", help="As for `clfrnn search`.")
+@command
 @click.option("--scale", default=1, show_default=True, help="Clouds of one point in so many, for slow devices.")
 def main(*, device: str | None, scale: int) -> None:
     """Measure, and print a Markdown table."""
-    try:
-        timed = profiled(device)
-    except ClfrnnError as error:
-        raise click.ClickException(str(error)) from error
+    timed = profiled(device)
     session = clfrnn.Session(timed.device)
     say(session, "microseconds")
-    click.echo(f"| cloud | step | in kernels | wall | {' | '.join(CALLS)} | Python |")
-    click.echo(f"|---|---|{'---:|' * (len(CALLS) + 3)}")
+    head("cloud", "step", "in kernels:", "wall:", *(f"{what}:" for what in CALLS), "Python:")
     for name in NAMES:
         points, radius = LARGE[name]()
         points, radius = np.ascontiguousarray(points[::scale]), radius * scale ** (1 / 3)
-        asked, clocked = (steps_of(each, points, radius, "auto", {}) for each in (session, timed))
+        asked, clocked = (steps_of(each, points, radius) for each in (session, timed))
         for what, step, same in (("count", asked.count, clocked.count), ("lists", asked.lists, clocked.lists)):
             kernels = f"{1e3 * milliseconds(timed, same).kernels:.0f}" if has_event_times(timed) else ""
             alone = split(session, step, waited=1, many=WAITED)
             in_loop = split(session, step, waited=STEPS, many=LOOPS)
-            click.echo(f"| {name} | {what} | {kernels} | {row(*alone)} |")
-            click.echo(f"| {name} | {what}, in a loop | {kernels} | {row(*in_loop)} |")
+            row(name, what, kernels, *cells_of(*alone))
+            row(name, f"{what}, in a loop", kernels, *cells_of(*in_loop))
 
 
 if __name__ == "__main__":

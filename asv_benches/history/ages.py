@@ -13,7 +13,8 @@ from pathlib import Path
 
 import click
 
-ROOT = Path(__file__).parent.parent
+from ..tools.provenance import ROOT
+from ..tools.tables import head, row
 
 #: commits after which figures are old, and the digits by which pages name a commit
 OLD, DIGITS = 60, 7
@@ -51,10 +52,10 @@ def main(*, old: int, root: Path) -> None:
         raise click.ClickException(f"{root}: expected git, to ask how old commits are; {error}") from error
     if not found:
         raise click.ClickException(f"{root}: expected pages that name commits, got none; is this a full checkout?")
-    click.echo("| page | youngest commit | commits since |\n|---|---|---:|")
+    head("page", "youngest commit", "commits since:")
     for page, commit, since in found:
         if since > old:
-            click.echo(f"| {page} | {commit} | {since:,} |")
+            row(page, commit, f"{since:,}")
     click.echo(
         f"\n{sum(each[2] > old for each in found)} of {len(found)} pages have figures of more than {old} commits ago"
     )

@@ -16,13 +16,13 @@ import pyopencl.array as cla
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.errors import ClfrnnError
 
-from .benchmarks.common import profiled, timed
-from .named import LARGE, SMALL, STEPS, Step
-from .papers.coherent_aabb.steps import update_seconds
-from .provenance import say
-from .quick import in_a_loop
+from ..benchmarks.common import profiled
+from ..papers.coherent_aabb.steps import update_seconds
+from .clocks import Step, in_a_loop
+from .clocks import milliseconds as times_of
+from .clouds import LARGE, SMALL
+from .tables import command, head, row, say
 
 GRIDS = ["uniform_grid", "strips"]
 
@@ -36,7 +36,7 @@ ENOUGH = 1.0
 
 def milliseconds(session: clfrnn.Session, step: Step) -> float:
     """Median device time."""
-    return 1e3 * timed(session, step, STEPS, ENOUGH).span
+    return times_of(session, step, ENOUGH).span
 
 
 class Cloud:
@@ -67,16 +67,14 @@ class Cloud:
             index.update(places[0])
             return index.count()
 
-        return in_a_loop(self.plain, step).wall
+        return in_a_loop(self.plain, step)
 
 
 def print_steps(session: clfrnn.Session, *, small: bool) -> None:
     """Making, fitting and counting, and steps beside the grid's."""
-    click.echo(
-        "| cloud | neighbors | construction | anew | refit | count | uniform_grid: count | strips: count "
-        "| step | uniform_grid: step | step over uniform_grid's |"
-    )
-    click.echo(f"|---|{10 * '---:|'}")
+    columns = ["neighbors", "construction", "anew", "refit", "count", "uniform_grid: count", "strips: count"]
+    columns += ["step", "uniform_grid: step", "step over uniform_grid's"]
+    head("cloud", *(f"{each}:" for each in columns))
     plain = clfrnn.Session(session.device)
     for name, make in (SMALL if small else LARGE).items():
         if not small and (not name.startswith("1.05 M") or name.endswith(", 3 neighbors")):
@@ -91,14 +89,20 @@ def print_steps(session: clfrnn.Session, *, small: bool) -> None:
         counts = [milliseconds(session, index.count) for index in indexes]
         step, grid = cloud.step("aabb_tree"), cloud.step("uniform_grid")
         times = [construction, cloud.update(anew=True), cloud.update(anew=False), *counts, step, grid]
-        cells = [f"{found / indexes[0].num_points:.2f}", *(f"{each:.3f}" for each in times), f"{step / grid:.2f}"]
-        click.echo(f"| {name} | {' | '.join(cells)} |")
+        neighbors = found / indexes[0].num_points
+        row(name, f"{neighbors:.2f}", *(f"{each:.3f}" for each in times), f"{step / grid:.2f}")
 
 
 def print_radii(session: clfrnn.Session, n: int) -> None:
     """Counts with radii of the points' own, by the tree and by grids; the largest finds as many points for any n."""
-    click.echo("\n| largest radius | mean neighbors | aabb_tree | uniform_grid | strips | better grid over aabb_tree |")
-    click.echo(f"|---|{5 * '---:|'}")
+    click.echo("")
+    head(
+        "largest radius",
+        "mean neighbors:",
+        "aabb_tree:",
+        *(f"{each}:" for each in GRIDS),
+        "better grid over aabb_tree:",
+    )
     points = cla.to_device(session.queue, clouds.multiscale(n, 3, seed=1))
     shares = (10 ** np.random.default_rng(0).uniform(-3, 0, n)).astype(np.float32)
     for nominal in LARGEST:
@@ -110,19 +114,15 @@ def print_radii(session: clfrnn.Session, n: int) -> None:
             found.add(int(index.count(radius=radii).get().sum(dtype=np.int64)))
             times.append(milliseconds(session, lambda index=index, radii=radii: index.count(radius=radii)))
         assert len(found) == 1, "all find the same"
-        cells = [f"{found.pop() / n:.1f}", *(f"{each:.3f}" for each in times), f"{min(times[1:]) / times[0]:.1f}"]
-        click.echo(f"| {largest:.5g} | {' | '.join(cells)} |")
+        cells = [f"{found.pop() / n:.1f}", *(f"{each:.3f}" for each in times)]
+        row(f"{largest:.5g}", *cells, f"{min(times[1:]) / times[0]:.1f}")
 
 
-@click.command()
-@click.option("--device", help="As for `clfrnn search`.")
+@command
 @click.option("--small", is_flag=True, help="The clouds for CPUs.")
 def main(*, device: str | None, small: bool) -> None:
     """Measure, and print two Markdown tables."""
-    try:
-        session = profiled(device)
-    except ClfrnnError as error:
-        raise click.ClickException(str(error)) from error
+    session = profiled(device)
     say(session)
     print_steps(session, small=small)
     print_radii(session, FEW_POINTS if small else POINTS)

@@ -8,11 +8,10 @@ import click
 import numpy as np
 
 import clfrnn
-from clfrnn.errors import ClfrnnError
 from clfrnn.geometry import smooth, wlop
 from clfrnn.models import Circles, Fluid, Pedestrians
 
-from .provenance import say
+from .tables import command, head, row, say
 
 Row = tuple[object, ...]
 
@@ -117,22 +116,19 @@ CLAIMS: dict[str, Callable[[clfrnn.Session], Iterator[Row]]] = {
 }
 
 
-@click.command()
+@command
 @click.argument("names", nargs=-1, type=click.Choice(list(CLAIMS)))
-@click.option("--device", help="As for `clfrnn search`.")
 def main(*, names: tuple[str, ...], device: str | None) -> None:
     """Print Markdown tables: those of the claims that are named, or all."""
-    try:
-        session = clfrnn.Session(device)
-        say(session)
-        for name in names or CLAIMS:
-            click.echo(f"**{name}**: {CLAIMS[name].__doc__}\n")
-            header, *rows = CLAIMS[name](session)
-            for row in (header, ("---",) * len(header), *rows):
-                click.echo(f"| {' | '.join(map(str, row))} |")
-            click.echo("")
-    except ClfrnnError as error:
-        raise click.ClickException(str(error)) from error
+    session = clfrnn.Session(device)
+    say(session)
+    for name in names or CLAIMS:
+        click.echo(f"**{name}**: {CLAIMS[name].__doc__}\n")
+        titles, *rows = CLAIMS[name](session)
+        head(*map(str, titles))
+        for cells in rows:
+            row(*cells)
+        click.echo("")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-#: The colours of ``style.py``, which are told apart by those who do not tell red from green, and dashes.
+#: Colours (Okabe and Ito, 2008) that those tell apart who do not tell red from green, and dashes.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES = ("", "7 3", "2 3", "9 3 2 3")
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 pytest.importorskip("asv_benches", reason="benchmarks come with a checkout")
-record = importlib.import_module("asv_benches.record")
+record = importlib.import_module("asv_benches.history.record")
 
 FILES = {"clfrnn/a.py": "one", "templates/b.mako": "two", "asv_benches/benchmarks/c.py": "three", "docs/d.md": "four"}
 

@@ -1,20 +1,20 @@
-"""Queries of an index that stands: what lists carry, periodic boxes, a user's function and other queries cost."""
+"""Queries of an index that stands: what lists carry, periodic boxes, functions, other queries and conditions cost."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
-import click
 import numpy as np
 import pyopencl.array as cla
 
 import clfrnn
 
-from .benchmarks.visit import DENSITY
-from .named import Step, is_uniform, milliseconds, side_of
-from .provenance import say
+from ..benchmarks.common import conditions
+from ..benchmarks.visit import DENSITY
+from .clocks import Step, milliseconds
+from .clouds import Named, is_uniform, side_of
+from .tables import head, row, say
 
 
 def beside(session: clfrnn.Session, points: Any, radius: float, side: float, method: str) -> list[Any]:
@@ -74,30 +74,27 @@ def foreign(session: clfrnn.Session, points: Any, radius: float, side: float, me
     return rows
 
 
-def print_beside(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
+def print_beside(session: clfrnn.Session, named: Named, method: str) -> None:
     """The table of what a periodic box and a user's function cost, with ratios to their plain counterparts."""
     say(session, f"method {method}")
     columns = ["count", "periodic", "lists", "periodic", "nearest", "periodic", "SPH density", "one point outside"]
-    click.echo(f"| cloud | neighbors | {' | '.join(columns)} |")
-    click.echo(f"|---|{(len(columns) + 1) * '---:|'}")
+    head("cloud", "neighbors:", *(f"{each}:" for each in columns))
     for name, make in named.items():
         if not is_uniform(name):
             continue
         mean, *times = beside(session, *make(), side_of(name), method)
-        cells = [f"{times[0]:.3f}"]
+        cells = [f"{mean:.2f}", f"{times[0]:.3f}"]
         for k, base in ((1, 0), (2, 2), (3, 2), (4, 4), (5, 4), (6, 0), (7, 0)):
             ratio = "" if k == base else f" ({times[k] / times[base]:.2f} x)"
             cells.append(f"{times[k]:.3f}{ratio}")
-        click.echo(f"| {name} | {mean:.2f} | " + " | ".join(cells) + " |")
+        row(name, *cells)
 
 
-def print_carried(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
+def print_carried(session: clfrnn.Session, named: Named, method: str) -> None:
     """The table of what lists carry, in the open and in a periodic box."""
     say(session, f"method {method}")
-    click.echo(
-        "| cloud | box | numbers | distances | distances, vectors | sorted by index | distances, sorted by them |"
-    )
-    click.echo("|---|---|---:|---:|---:|---:|---:|")
+    what = ("numbers:", "distances:", "distances, vectors:", "sorted by index:", "distances, sorted by them:")
+    head("cloud", "box", *what)
     for name, make in named.items():
         if not is_uniform(name):
             continue
@@ -105,17 +102,30 @@ def print_carried(session: clfrnn.Session, named: dict[str, Callable[[], tuple[A
         side = (side_of(name),) * points.shape[1]
         for box, domain in (("open", {}), ("periodic", {"box": side, "periodic": True})):
             times = carried(session, points, radius, method=method, **domain)
-            click.echo(f"| {name} | {box} | {' | '.join(f'{each:.3f}' for each in times)} |")
+            row(name, box, *(f"{each:.3f}" for each in times))
 
 
-def print_foreign(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
+def print_foreign(session: clfrnn.Session, named: Named, method: str) -> None:
     """The table of queries that are no points."""
     say(session, f"method {method}")
-    click.echo("| cloud | queries | count | lists | nearest |")
-    click.echo("|---|---:|---:|---:|---:|")
+    head("cloud", "queries:", "count:", "lists:", "nearest:")
     for name, make in named.items():
         if not is_uniform(name):
             continue
         for m, *times in foreign(session, *make(), side_of(name), method):
-            many = "the points" if m is None else f"{m:,}"
-            click.echo(f"| {name} | {many} | {' | '.join(f'{each:.3f}' for each in times)} |")
+            row(name, "the points" if m is None else f"{m:,}", *(f"{each:.3f}" for each in times))
+
+
+def print_conditions(session: clfrnn.Session, named: Named, method: str) -> None:
+    """The table of counts and lists under conditions, with ratios to the plain ones."""
+    say(session, f"method {method}")
+    head("cloud", "call", *(f"`{text}`:" for text in conditions(session, 1, 1.0)))
+    for name, make in named.items():
+        if not is_uniform(name):
+            continue
+        points, radius = make()
+        index = clfrnn.build_index(cla.to_device(session.queue, points), radius, method=method, session=session)
+        asked = conditions(session, len(points), radius).values()
+        for call, step in (("count", index.count), ("lists", index.query)):
+            plain, *times = (milliseconds(session, functools.partial(step, where=where)).span for where in asked)
+            row(name, call, f"{plain:.3f}", *(f"{each:.3f} ({each / plain:.2f} x)" for each in times))

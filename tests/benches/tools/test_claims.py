@@ -7,13 +7,13 @@ import pytest
 from click.testing import CliRunner
 from conftest import position
 
-claims = pytest.importorskip("asv_benches.claims", reason="benchmarks come with a checkout")
-DOCS = Path(claims.__file__).parents[1] / "docs"
+claims = pytest.importorskip("asv_benches.tools.claims", reason="benchmarks come with a checkout")
+DOCS = Path(claims.__file__).parents[2] / "docs"
 
 
 def test_pages_name_claims_that_there_are():
     pages = [page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md")]
-    named = {name for page in pages for name in re.findall(r"asv_benches\.claims (\w+)", page)}
+    named = {name for page in pages for name in re.findall(r"asv_benches\.tools\.claims (\w+)", page)}
     assert named == set(claims.CLAIMS)
 
 

@@ -5,8 +5,8 @@ import subprocess
 import pytest
 from click.testing import CliRunner
 
-pytest.importorskip("asv_benches.ages", reason="the benches are in the checkout alone")
-from asv_benches import ages
+pytest.importorskip("asv_benches.history.ages", reason="the benches are in the checkout alone")
+from asv_benches.history import ages
 
 
 @pytest.fixture

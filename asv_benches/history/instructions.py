@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import click
 
-from .provenance import ROOT, git, unpack
-from .versions import START
+from ..tools.provenance import ROOT, git, unpack
+from ..versions import START
 
 #: Run by its path in a process that finds the clfrnn of another folder.
 COUNTED = Path(__file__).with_name("counted.py")

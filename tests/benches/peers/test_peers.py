@@ -6,12 +6,10 @@ import re
 import shutil
 import subprocess
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from conftest import position
 
 import clfrnn
 
@@ -19,13 +17,14 @@ pytest.importorskip("asv_benches.benchmarks", reason="benchmarks come with a che
 pytest.importorskip("matplotlib", reason="plots are of the bench extra")
 pytest.importorskip("scipy", reason="the peer that is always there")
 
-from asv_benches import named, provenance, quick, style
+from asv_benches import quick
 from asv_benches.peers import __main__ as program
 from asv_benches.peers import agreement, clouds, processors, torch_peers, warp_peers
 from asv_benches.peers.measurement import Outcome, Reference, foreseen, measure
 from asv_benches.peers.ours import Clfrnn
 from asv_benches.peers.peer import Absent, Pairs
 from asv_benches.peers.report import Entry, Report
+from asv_benches.tools import provenance, style
 
 pytestmark = pytest.mark.long
 
@@ -413,25 +412,3 @@ def test_the_commit_is_told_where_there_is_a_clone(tmp_path, monkeypatch):
     assert provenance.commit(tmp_path / "clfrnn") == ""  # inside another clone, and none itself
     monkeypatch.setenv("PATH", "")
     assert provenance.commit(tmp_path) == ""
-
-
-def test_a_loop_is_waited_for_at_its_end(monkeypatch):
-    monkeypatch.setattr(quick, "STEPS", 3)
-    called = []
-    queue = SimpleNamespace(finish=lambda: called.append("finish"))
-    found = quick.in_a_loop(SimpleNamespace(queue=queue), lambda: called.append("step"))
-    assert called == ["finish", "step", "step", "step", "finish"] * 6
-    assert found.span == found.wall > 0
-
-
-@pytest.mark.parametrize("options", [[], ["--loop"]], ids=["one by one", "in a loop"])
-def test_the_bars_are_printed(session, monkeypatch, options):
-    loops = []
-    monkeypatch.setattr(quick, "SMALL", {"tiny": lambda: (named.cube(200), 0.2)})
-    monkeypatch.setattr(quick, "STEPS", 2)
-    monkeypatch.setattr(quick, "in_a_loop", lambda *asked: loops.append(asked) or quick.Seconds(7.5, 7.5, 7.5))
-    asked = ["--device", str(position(session)), "--method", "strips", "--small", *options]
-    result = CliRunner().invoke(quick.main, asked)
-    assert result.exit_code == 0, result.output
-    (row,) = [line for line in result.output.splitlines() if line.startswith("| tiny")]
-    assert (len(loops), row.count("7.500")) == ((2, 2) if options else (0, 0))

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import click
 
-from .benchmarks.platforms import PLATFORMS
-from .provenance import MEASURED, git, unpack
-from .record import ROOT, asv_run, check_history, configure, describe, devices, environment, rename, rename_back
+from ..benchmarks.platforms import PLATFORMS
+from ..tools.provenance import MEASURED, ROOT, git, unpack
+from .record import asv_run, check_history, configure, describe, devices, environment, rename, rename_back
 from .stored import Failure, Series, keep_failures, runs
 from .stored import failures as failures_of
 

@@ -19,10 +19,9 @@ import click
 
 from clfrnn.runtime.device import list_devices
 
-from .benchmarks.common import PLATFORMS
-from .provenance import git
+from ..benchmarks.common import PLATFORMS
+from ..tools.provenance import ROOT, git
 
-ROOT = Path(__file__).resolve().parents[1]
 #: what a figure depends on; under a commit's name only that commit's files are measured
 MEASURED = ("clfrnn", "templates", "asv_benches/benchmarks")
 

@@ -20,7 +20,6 @@ from scipy.optimize import nnls
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.errors import ClfrnnError
 from clfrnn.index import Index
 from clfrnn.methods import METHODS
 from clfrnn.methods.grid.cost_model import SideCost, cost_of_sides, prices_for, rank_sides, sides_to_try
@@ -30,8 +29,8 @@ from clfrnn.points.deferred_checks import DeferredChecks
 from clfrnn.problem import Problem
 from clfrnn.tuning import Prices
 
-from .benchmarks.common import profiled, structure_of, timed_once, uniform_radius
-from .provenance import say
+from ..benchmarks.common import profiled, structure_of, timed_once, uniform_radius
+from .tables import command, head, row, say
 
 POINTS, FEW_POINTS = 1 << 20, 1 << 17
 STEPS = 20
@@ -124,17 +123,16 @@ def _index_of(session: clfrnn.Session, problem: Problem, plan: CellPlan, points:
 
 def print_times(session: clfrnn.Session, n: int) -> list[Measured]:
     """A row for each cloud; the sides that the model takes in bold."""
-    click.echo(f"| cloud | {' | '.join(COLUMNS)} | taken over best |\n|---|{(len(COLUMNS) + 1) * '---:|'}")
+    head("cloud", *(f"{each}:" for each in COLUMNS), "taken over best:")
     found = []
     for cloud in all_clouds(n, doubles=session.profile.fp64):
         rows, taken = measure(session, cloud)
-        times = ["" if row is None else f"{row.step:.3f}" for row in rows]
+        times = ["" if each is None else f"{each.step:.3f}" for each in rows]
         times[taken] = f"**{times[taken]}**"
-        present = [row for row in rows if row is not None]
+        present = [each for each in rows if each is not None]
         chosen = rows[taken]
         assert chosen is not None, "what is taken was measured"
-        over = chosen.step / min(row.step for row in present)
-        click.echo(f"| {cloud.name} | {' | '.join(times)} | {over:.2f} |")
+        row(cloud.name, *times, f"{chosen.step / min(each.step for each in present):.2f}")
         found += present
     return found
 
@@ -165,25 +163,22 @@ def _cost(prices: Prices, met: SideCost) -> float:
 def print_prices(rows: list[Measured]) -> None:
     """A row for each number of coordinates and type."""
     names = [field.name for field in dataclasses.fields(Prices)]
-    click.echo(f"\n| prices, in tests | {' | '.join(names)} | a test, ps | error |\n|---|{(len(names) + 2) * '---:|'}")
+    click.echo("")
+    head("prices, in tests", *(f"{name}:" for name in names), "a test, ps:", "error:")
     for dim, dtype in UNIFORM:
-        own = [row for row in rows if row.cloud.uniform and row.cloud.points.shape[1] == dim]
-        own = [row for row in own if row.cloud.points.dtype == dtype]
+        own = [each for each in rows if each.cloud.uniform and each.cloud.points.shape[1] == dim]
+        own = [each for each in own if each.cloud.points.dtype == dtype]
         if own:
             prices, test, error = fit_prices(own)
-            told = " | ".join(f"{getattr(prices, name):.1f}" for name in names)
-            click.echo(f"| {dim}D, {dtype} | {told} | {1e12 * test:.3g} | {100 * error:.1f} % |")
+            told = [f"{getattr(prices, name):.1f}" for name in names]
+            row(f"{dim}D, {dtype}", *told, f"{1e12 * test:.3g}", f"{100 * error:.1f} %")
 
 
-@click.command()
-@click.option("--device", help="As for `clfrnn search`.")
+@command
 @click.option("--small", is_flag=True, help="As many points as suit CPUs.")
 def main(*, device: str | None, small: bool) -> None:
     """Measure, and print two Markdown tables."""
-    try:
-        session = profiled(device)
-    except ClfrnnError as error:
-        raise click.ClickException(str(error)) from error
+    session = profiled(device)
     say(session)
     print_prices(print_times(session, FEW_POINTS if small else POINTS))
 

@@ -15,7 +15,8 @@ import numpy as np
 mpl.use("Agg")  # files, no window
 import matplotlib.pyplot as plt
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+from ..history.charts import COLOURS
+
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 HATCHES = ("", "//", "..", "\\\\", "xx", "--", "++")

@@ -1,4 +1,4 @@
-"""Where measured code comes from: the commit of the checkout that holds it, and what tables say above themselves."""
+"""Where measured code comes from: the commit of the checkout that holds it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from pathlib import Path
 
 import click
 
-import clfrnn
-from clfrnn.tuning import default_tuning
-
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 #: what is measured, and makes a figure not the commit's own where it was changed
 MEASURED = ("clfrnn", "templates")
 
@@ -30,13 +27,6 @@ def commit(root: Path = ROOT) -> str:
         return f"{name} with changes" if git(*here, "status", "--porcelain", "--", *MEASURED) else name
     except click.ClickException:
         return ""
-
-
-def say(session: clfrnn.Session, *more: object) -> None:
-    """What a table is of: the version, the commit where it is known, the device, a tuning of its own, and more."""
-    at = f" at {name}" if (name := commit()) else ""
-    tuned = [] if session.tuning == default_tuning(session.profile) else [f"tuning {session.tuning_origin}"]
-    click.echo(", ".join([f"clfrnn {clfrnn.__version__}{at}", str(session.profile), *tuned, *map(str, more)]) + "\n")
 
 
 def unpack(root: Path, commit: str, folder: Path) -> Path:
