@@ -222,10 +222,11 @@ def families_of(profile, domain, *, many, seed):
     ]
     order = np.random.default_rng([seed, DOMAINS.index(domain)]).permutation(len(families))
     shuffled = [families[k] for k in order]
-    # All pairs, slow to compile, take every fifth turn.
-    ordered = [one for one in shuffled if one[0] != "brute_force"]
-    for k, one in enumerate(each for each in shuffled if each[0] == "brute_force"):
-        ordered.insert(5 * k + 4, one)
+    # All pairs, slow to compile, and dimensions that few search take every fourth turn.
+    seldom = [one for one in shuffled if one[0] == "brute_force" or one[1] not in (2, 3)]
+    ordered = [one for one in shuffled if one not in seldom]
+    for k, one in enumerate(seldom):
+        ordered.insert(4 * k + 3, one)
     return ordered[:many]
 
 
@@ -437,7 +438,8 @@ class Maker:
         axes = np.flatnonzero(self.flags) if self.flags.any() else np.arange(case.dim)
         unit = float(self.extent[rng.choice(axes)])
         ball = math.pi ** (case.dim / 2) / math.gamma(case.dim / 2 + 1)
-        fit = float(f"{(6 / max(case.n, 2) / ball) ** (1 / case.dim):.6g}") * unit
+        among = case.n // 3 if case.batch else case.n  # of a system
+        fit = float(f"{(6 / max(among, 2) / ball) ** (1 / case.dim):.6g}") * unit
         return {
             "fit": fit,
             "pair": fit,
