@@ -510,7 +510,7 @@ def before_allocations(called):
     plain = clfrnn.Session.scratch
 
     def scratch(session, size, dtype, *, purpose):
-        called(session, size * dtype.itemsize, purpose)
+        called(session, size * dtype.itemsize, str(purpose))
         return plain(session, size, dtype, purpose=purpose)
 
     clfrnn.Session.scratch = scratch
