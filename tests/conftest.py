@@ -510,7 +510,7 @@ def before_allocations(called):
     plain = clfrnn.Session.scratch
 
     def scratch(session, size, dtype, *, purpose):
-        called(session, size * dtype.itemsize, str(purpose))
+        called(session, size * dtype.itemsize, purpose)
         return plain(session, size, dtype, purpose=purpose)
 
     clfrnn.Session.scratch = scratch
@@ -526,8 +526,8 @@ def refusing(*words, most=math.inf):
     refused = []
 
     def refuse(session, size, purpose):
-        if len(refused) < most and any(word in purpose for word in words):
-            refused.append(purpose)
+        if len(refused) < most and any(word in str(purpose) for word in words):
+            refused.append(str(purpose))
             session._refuse(size, purpose)
 
     with before_allocations(refuse):
