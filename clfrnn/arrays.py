@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -177,7 +178,10 @@ def one_radius(value: object, dtype: np.dtype[Any], name: str = "radius") -> flo
         raise InvalidInputError(f"{name}: expected a number, got {_shown(value)}; pass a float in the points' unit")
     with np.errstate(all="ignore"):
         rounded = dtype.type(real_number(array))
-    return float(check_radii(np.asarray([rounded], dtype), name, row=False)[0])
+    got = f"{rounded}"
+    if math.isinf(rounded) and _shown(value).strip("-") != "inf":
+        got += f" in {dtype}, from {_shown(value)}"
+    return float(check_radii(np.asarray([rounded], dtype), name, got=got)[0])
 
 
 def round_radii(value: object, rows: int, dtype: np.dtype[Any], name: str = "radius") -> npt.NDArray[Any]:
@@ -192,16 +196,18 @@ def round_radii(value: object, rows: int, dtype: np.dtype[Any], name: str = "rad
         return check_radii(np.ascontiguousarray(array.astype(dtype)), name)
 
 
-def check_radii(radii: npt.NDArray[Any], name: str, *, row: bool = True) -> npt.NDArray[Any]:
-    """Return `radii`, or raise unless each is finite, not negative, and has a finite square."""
+def check_radii(radii: npt.NDArray[Any], name: str, *, got: str = "") -> npt.NDArray[Any]:
+    """Return `radii`, or raise unless each is finite, not negative, and has a finite square.
+
+    `got` is what the caller passed as one radius, in words.
+    """
     with np.errstate(all="ignore"):
         bad = ~((radii >= 0) & np.isfinite(radii * radii))
     if bad.any():
         k = int(np.argmax(bad))
-        where = f" in row {k}" if row else ""
         raise InvalidInputError(
             f"{name}: expected a finite number of at least 0 whose square is finite in {radii.dtype}, "
-            f"got {radii[k]}{where}; pass a distance in the points' unit"
+            f"got {got or f'{radii[k]} in row {k}'}; pass a distance in the points' unit"
         )
     return radii
 

@@ -58,12 +58,12 @@ class Problem:
         """The mean number of images of the space that a query covers."""
         return self.domain.images(self.radius) if self.periodic else 1.0
 
-    @property
+    @functools.cached_property
     def low(self) -> tuple[float, ...]:
         """The low corner of the points."""
         return self.survey.low if self.corners is None else self.corners[0]
 
-    @property
+    @functools.cached_property
     def high(self) -> tuple[float, ...]:
         """The high corner of the points."""
         return self.survey.high if self.corners is None else self.corners[1]

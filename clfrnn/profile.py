@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 __all__ = ["DeviceProfile"]
@@ -103,6 +104,14 @@ class DeviceProfile:
         if profile.kind not in _KINDS:
             raise ValueError(f"kind is {profile.kind!r}, not one of {', '.join(_KINDS)}")
         return profile
+
+    @functools.cached_property
+    def _hash(self) -> int:
+        return hash(tuple(getattr(self, field.name) for field in dataclasses.fields(self)))
+
+    def __hash__(self) -> int:
+        # Computed once: plans are looked up by their profile in less time than a launch takes.
+        return self._hash
 
     def __str__(self) -> str:
         return f"{self.name} ({self.platform}, {self.driver})"

@@ -44,13 +44,15 @@ class OutputEncoding(NamedTuple):
 
 def count_for_list(traversal: Traversal, request: QueryRequest, first_pass: FirstPass | None = None) -> Counts:
     """Enqueue the count for a list: plain counts, or counts that the first pass packs."""
+    buffer = None if first_pass is None else first_pass.buffer
+    counts = (
+        traversal.session.scratch(request.m, INT, purpose="the neighbor counts") if buffer is None else buffer.counts
+    )
     if first_pass is None:
-        counts = traversal.session.scratch(request.m, INT, purpose="the neighbor counts")
         _count_into(traversal, request, counts)
-        return counts
-    rows = first_pass.counts(traversal.session, request.m)
-    traversal.run(own_function("count"), request, [rows], first_pass=first_pass)
-    return rows
+    else:
+        traversal.run(own_function("count"), request, [counts], first_pass=first_pass)
+    return counts
 
 
 def count_neighbors(

@@ -20,7 +20,7 @@ from .geometry.normals import normals
 from .geometry.surface import surface
 from .search import search
 from .source import source
-from .tune.command import tune
+from .tune import tune
 
 __all__ = ["main"]
 

@@ -77,16 +77,16 @@ def _check_memory(m: int, cloud: Any, given: dict[str, Any], *, copies: int) -> 
 
     A CPU as a device holds one of the `copies`.
     """
-    from ..host.free_memory import free_memory
+    from ..host.memory import host_memory_left
 
     k, dim, real = given["k"], cloud.shape[1], 4 if cloud.dtype in ("float16", "float32") else 8
     of_vectors = dim * (real + 4 * bool(given["domain"])) * bool(given["vectors"])
-    needed, free = copies * m * k * (4 + real + of_vectors), free_memory()
-    if free is not None and needed > free:
+    needed = copies * m * k * (4 + real + of_vectors)
+    if needed > (free := max(0.0, host_memory_left(needed))):
         less = ", or leave out --vectors" if given["vectors"] else ""
         raise DeviceMemoryError(
             f"the {k:,} nearest of {m:,} queries take {needed / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB of this "
             f"machine's memory are free for them. Nothing was truncated. Take a smaller --k{less}",
             needed=needed,
-            available=free,
+            available=int(free),
         )

@@ -212,10 +212,9 @@ def _bytes_of_pair(index: Index, given: dict[str, Any]) -> int:
 
 def _check_memory(pairs: int, needed: int, besides: int, given: dict[str, Any]) -> None:
     """Refuse a list that exceeds the free memory, for which systems end a program without an error."""
-    from ..host.free_memory import free_memory
+    from ..host.memory import host_memory_left
 
-    free = free_memory()
-    if free is not None and needed + besides > free:
+    if needed + besides > (free := max(0.0, host_memory_left(needed))):
         extras = " and ".join(f"--{name}" for name in ("distances", "vectors") if given[name])
         less = f"leave out {extras}, " if extras else ""
         once = "" if given["half"] or given["queries"] is not None else "list each pair once by --half, "
@@ -224,7 +223,7 @@ def _check_memory(pairs: int, needed: int, besides: int, given: dict[str, Any]) 
             "of this machine's memory are free for it. Nothing was truncated. Take a smaller --radius, "
             f"{less}{once}or count only, by --count",
             needed=needed,
-            available=free,
+            available=int(free),
         )
 
 

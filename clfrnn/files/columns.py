@@ -127,10 +127,13 @@ def _refuse_word(table: Table, row: int, k: int) -> NoReturn:
     elif _FORTRAN.fullmatch(word):
         remedy = f"write exponents with e, as in: {by_command(table.path, 'tr dD ee')}"
     else:
-        remedy = (
-            "correct or delete the line, or choose other columns, by their names or numbers, as in --columns 1,2,3 "
-            "(columns count from 1)"
-        )
+        numbers = [str(n + 1) for n, each in enumerate(table.words(row)) if is_number(each)]
+        remedy = "correct or delete the line"
+        if numbers:
+            remedy += (
+                ", or choose other columns, by their names or numbers, as in --columns "
+                f"{','.join(numbers[:3])} (columns count from 1)"
+            )
     got = f"{quoted(word)} in {table.column(k)}" if word else f"nothing in {table.column(k)}"
     table.fail(row, "rows of numbers", got, remedy)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import ClfrnnError, DeviceMemoryError, InvalidInputError
-from ..host.free_memory import free_memory
+from ..host.memory import host_memory_left
 from ..host.printable import printable
 
 __all__ = [
@@ -125,18 +125,13 @@ def check_memory(path: Path, nbytes: int) -> None:
     path : the file
     nbytes : the bytes that its contents take in memory
     """
-    free = free_memory()
-    if free is not None and nbytes > free:
-        raise _too_large(path, nbytes, free)
-
-
-def _too_large(path: Path, nbytes: int, free: int) -> DeviceMemoryError:
-    return DeviceMemoryError(
-        f"{label(path)}: its contents take {nbytes / 2**30:,.1f} GiB or more, and {free / 2**30:,.1f} GiB of this "
-        "machine's memory are free; search a part of it",
-        needed=nbytes,
-        available=free,
-    )
+    if nbytes > (free := max(0.0, host_memory_left(nbytes))):
+        raise DeviceMemoryError(
+            f"{label(path)}: its contents take {nbytes / 2**30:,.1f} GiB or more, and {free / 2**30:,.1f} GiB of this "
+            "machine's memory are free; search a part of it",
+            needed=nbytes,
+            available=int(free),
+        )
 
 
 def read_lines(path: Path, *, any_signs: bool = False) -> list[str]:
@@ -189,11 +184,9 @@ def _read_bytes(path: Path) -> bytes:
 
 def _read_all(path: Path, stream: IO[bytes] | gzip.GzipFile) -> bytes:
     """The rest of a stream, as far as its text would fit memory."""
-    free = free_memory()
     parts, size = [], 0
     while part := stream.read(_CHUNK):
         parts.append(part)
         size += len(part)
-        if free is not None and _TEXT_TAKES * size > free:
-            raise _too_large(path, _TEXT_TAKES * size, free)
+        check_memory(path, (_TEXT_TAKES - 1) * size)  # the parts have their memory
     return b"".join(parts)

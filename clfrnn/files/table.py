@@ -123,5 +123,6 @@ def find_column(table: Table, column: str, columns: Sequence[str]) -> int:
     raise InvalidInputError(
         f"--columns: expected columns that {label(table.path)} has, each once, got {quoted(column)}{wrong}; it has "
         f"{most}, whose first row is {shown(', '.join(names), 80)}: "
-        + ("name them as there, or count them from 1" if table.names else "count them from 1, as in --columns 1,2,3")
+        + ("name them as there, or " if table.names else "")
+        + f"count them from 1, as in --columns {','.join(str(k + 1) for k in range(min(most, _MOST_UNNAMED)))}"
     )

@@ -9,6 +9,7 @@ import numpy as np
 from ..api import search
 from ..device_array import DeviceArray
 from ..host.foreign_warnings import ignored_warnings
+from ..host.libraries import library
 from ..host.numbers import real_number
 from ..methods.named import check_keywords
 from ..points.argument_types import MethodName, MethodOptions
@@ -16,7 +17,6 @@ from ..points.sessions import choose_session
 from ..points.transfer import fetch
 from ..runtime.session import Session
 from .arguments import take_cloud, take_normals
-from .libraries import library
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..host.files import replacing
 from ..host.foreign_warnings import ignored_warnings
-from .libraries import library
+from ..host.libraries import library
 
 __all__ = ["write_ply"]
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..errors import InvalidInputError
 from ..host.files import replacing
 from ..host.foreign_warnings import ignored_warnings
+from ..host.libraries import library
 from ..host.numbers import real_array
 from ..host.warning import warn
 from ..methods.named import check_keywords
@@ -19,7 +20,6 @@ from ..points.argument_types import MethodName, MethodOptions
 from ..runtime.session import Session
 from .arguments import finite, positive
 from .fields import Field, distance_field
-from .libraries import library
 from .ply import write_ply
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import math
 import mmap
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -112,11 +113,13 @@ def _left_of_process() -> float:
 
 
 def _left_of_machine() -> float:
-    """What the machine has free or can free, swap included."""
+    """What the machine has free or can free, swap included; all that it has where the system does not say."""
     with contextlib.suppress(OSError, ValueError, KeyError):
         lines = (_PROC / "meminfo").read_text(encoding="ascii").splitlines()
         facts = {name: words.split()[0] for name, _, words in (line.partition(":") for line in lines)}
         return 1024 * (int(facts["MemAvailable"]) + int(facts["SwapFree"]))
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        return os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE
     return math.inf
 
 

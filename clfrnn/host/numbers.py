@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["is_masked", "real_array", "real_number", "shown", "whole_number"]
+__all__ = ["briefly", "is_masked", "real_array", "real_number", "shown", "whole_number"]
 
 #: What Python or numpy count among the integers.
 _NO_NUMBERS = (bool, np.bool_, np.timedelta64)
@@ -72,6 +72,12 @@ def shown(value: object, most: int = 60) -> str:
         return repr(value)[:most]
     except Exception:  # noqa: BLE001 - Python refuses to write integers of more than 4,300 digits, and users' types err
         return f"a value of type {type(value).__name__}"
+
+
+def briefly(value: object) -> str:
+    """What an error says of a value: its repr, or its type and the beginning of a longer one."""
+    text = shown(value, 61)
+    return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}..."
 
 
 def _has_bool(value: object) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from ..config import REAL_SIZE, TileConfig, WalkConfig
 from ..domain.box import CELLS
 from ..groups import group_size, square_root
@@ -27,6 +29,7 @@ def plan_tile(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, pe
     )
 
 
+@functools.lru_cache(maxsize=64)
 def plan_walk(
     profile: DeviceProfile,
     tuning: Tuning,

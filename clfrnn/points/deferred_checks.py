@@ -156,7 +156,7 @@ class DeferredChecks:
             if space is not None:
                 check_near(name, space, box.low, box.high, REAL_OF[self._dtype])
             if name == "radius":
-                check_radii(np.asarray(box.low, self._dtype), name, row=False)
+                check_radii(np.asarray(box.low, self._dtype), name, got=str(self._dtype.type(box.low[0])))
                 check_largest(box.high[0], self._radius)
         except InvalidInputError as error:
             return error

@@ -8,7 +8,6 @@ import threading
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..arrays import is_device_array
 from ..errors import InvalidInputError
 from ..host.process import check_process
 from ..runtime.session import Session
@@ -61,10 +60,11 @@ def choose_session(session: Session | None, *arrays: object) -> Session:
                 f"session: expected a clfrnn.Session, got {type(session).__name__}; wrap it: clfrnn.Session(...)"
             )
         return session
-    array = next((array for array in arrays if is_device_array(array)), None)
-    if array is None:
+    for array in arrays:
+        if isinstance(array, cla.Array):
+            break
+    else:
         return default_session()
-    assert isinstance(array, cla.Array)
     queue = array.queue or cl.CommandQueue(array.context)
     with _choosing:
         living = sorted(

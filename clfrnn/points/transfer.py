@@ -117,6 +117,8 @@ def fetch(session: Session, array: cla.Array) -> np.ndarray[Any, Any]:
 
 def on_host(session: Session, radius: Any) -> tuple[Any, bool]:
     """The radius or the radii of queries in host memory, and whether each query has one of its own."""
+    if isinstance(radius, float):  # as most are
+        return radius, False
     if is_device_array(radius):
         check_context(session, radius, "radius")
         radius = fetch(session, radius)

@@ -16,7 +16,7 @@ from ..config import LANES, vector_length
 from ..errors import ArgumentError
 from ..functions import CALL_KEYWORDS, Argument, WalkFunction
 from ..host.keywords import hint
-from ..host.numbers import is_masked, shown
+from ..host.numbers import briefly, is_masked
 from ..runtime.session import Session
 from .lengths import LONGER, too_short
 from .transfer import await_queue, check_context
@@ -263,5 +263,4 @@ def _listed(names: Any) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, (np.ndarray, cla.Array)):
         return f"{type(value).__name__} of shape {value.shape} and {value.dtype}"
-    text = shown(value, 61)
-    return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}..."
+    return briefly(value)

@@ -101,37 +101,42 @@ def survey_points(session: Session, points: cla.Array, radius: float, pending: P
 
     There must be at least one point. Cost: a pass over a sample of the points, and up to 2 MiB of counters.
     """
-    sample, readback = plan_sample(session.tuning, points.shape[0]), pending.readback
-    _sample_cells(session, points, radius, sample, readback.front)
-    others, unevenness = sample.crowding(*readback.read())
+    n, dim = points.shape
+    found = session.once(_find_sample, n, dim, points.dtype)
+    _sample_cells(session, points, radius, found, pending.readback.front)
+    others, unevenness = found.sample.crowding(*pending.readback.read())
     box = pending.read()
-    survey = Survey(n=points.shape[0], low=box.low, high=box.high, others=others, unevenness=unevenness, sample=sample)
+    survey = Survey(n=n, low=box.low, high=box.high, others=others, unevenness=unevenness, sample=found.sample)
     return survey, box.first_bad
 
 
-def _sample_cells(session: Session, points: cla.Array, radius: float, sample: Sample, sums: Scratch) -> None:
-    """Enqueue the occupancy sample of cells of side `radius`, which writes the three `sums` of the crowding."""
-    n, dim = points.shape
-    real = REAL_OF[points.dtype]
-    kernels, config = _kernels(session, dim, real)
-    size = config.work_group_size
-    slots = session.scratch(2 << sample.bits, INT, purpose="the occupancy sample")
-    sampled, stride = np.int32(sample.sampled), np.int32(sample.stride)
-    counted, step = np.int32(sample.counted), np.int32(sample.step)
-    cells = points.dtype.type(1.0 / padded_radius(radius, real)), np.int32(32 - sample.bits), slots.base_data
-    fill(session, slots)
-    session.launch(kernels["sample_cells"], sample.sampled, size, sampled, stride, points.base_data, *cells)
+class _SamplePass(NamedTuple):
+    """The occupancy sample of a number of points, and the groups that take it."""
+
+    kernels: Mapping[str, Kernel]
+    work_group_size: int
+    sample: Sample
+    groups: int
+    span: int
+
+
+def _find_sample(session: Session, n: int, dim: int, dtype: np.dtype[Any]) -> _SamplePass:
+    kernels, config = _kernels(session, dim, REAL_OF[dtype])
+    size, sample = config.work_group_size, plan_sample(session.tuning, n)
     of_group = session.tuning.primitives.reduce_items * size
     groups, span = share_out(session.profile, session.tuning, sample.counted, of_group)
-    session.launch(
-        kernels["count_in_cells"],
-        groups * size,
-        size,
-        np.int32(n),
-        counted,
-        np.int32(span),
-        step,
-        points.base_data,
-        *cells,
-    )
-    session.launch(kernels["sum_samples"], size, size, sampled, stride, step, points.base_data, *cells, sums.base_data)
+    return _SamplePass(kernels=kernels, work_group_size=size, sample=sample, groups=groups, span=span)
+
+
+def _sample_cells(session: Session, points: cla.Array, radius: float, found: _SamplePass, sums: Scratch) -> None:
+    """Enqueue the occupancy sample of cells of side `radius`, which writes the three `sums` of the crowding."""
+    sample, kernels, size = found.sample, found.kernels, found.work_group_size
+    slots = session.scratch(2 << sample.bits, INT, purpose="the occupancy sample")
+    inverse = points.dtype.type(1.0 / padded_radius(radius, REAL_OF[points.dtype]))
+    cells = points.base_data, inverse, 32 - sample.bits, slots.base_data
+    fill(session, slots)
+    session.launch(kernels["sample_cells"], sample.sampled, size, sample.sampled, sample.stride, *cells)
+    of_group = points.shape[0], sample.counted, found.span, sample.step
+    session.launch(kernels["count_in_cells"], found.groups * size, size, *of_group, *cells)
+    of_sample = sample.sampled, sample.stride, sample.step
+    session.launch(kernels["sum_samples"], size, size, *of_sample, *cells, sums.base_data)

@@ -114,8 +114,8 @@ class Memory:
             return pool.allocate(needed)
         except (cl.MemoryError, MemoryError):
             self._refuse(needed, purpose)
-        except cl.RuntimeError as error:
-            if error.code != cl.status_code.OUT_OF_RESOURCES:
+        except (cl.RuntimeError, cl.LogicError) as error:
+            if error.code not in (cl.status_code.OUT_OF_RESOURCES, cl.status_code.INVALID_BUFFER_SIZE):
                 raise
             self._refuse(needed, purpose)
 

@@ -23,8 +23,8 @@ class NearestTuning(Section):
     place_step: int = number(4, least=1)
     #: places from which on a walk over cells of a GPU counts the neighbors of a query by distance, where points are
     #: even, before it takes those within the bound that follows; 0 where it never does (H100, 1 M points: 8, 16 and 30
-    #: neighbors take 1.07, 0.84 and 0.76 of the time)
-    counted_first: int = number(0)
+    #: neighbors take 1.07, 0.84 and 0.76 of the time; `clfrnn tune` took 16 on an H100 and on an H200)
+    counted_first: int = number(0, gpu=16)
     #: largest unevenness of points that are even there: uniform clouds and surfaces have 1.1 to 1.2, clusters, halos
     #: and normal distributions 1.6 and more
     even: float = number(1.4, least=1)

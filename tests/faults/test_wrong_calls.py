@@ -127,7 +127,7 @@ search(P, np.inf)
 search(P, 1e30)
     radius: expected a finite number of at least 0 | got 1.0000000150474662e+30 | pass a distance in the points' unit
 search(P, 10**400)
-    radius: expected a finite number of at least 0 whose square | got inf | pass a distance in the points' unit
+    radius: expected a finite number of at least 0 whose square | got inf in float32, from int 100000 | pass a distance
 search(P, '0.1')
     radius: expected a number | got '0.1' | pass a distance in the points' unit, or one
 search(P, None)

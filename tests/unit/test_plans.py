@@ -178,7 +178,7 @@ def test_every_tuning_that_a_file_may_hold_is_legal(profile, monkeypatch):
     for k in range(max(len(choice.settings) for choice in offered)):
         tuning = default_tuning(profile)
         for choice in offered:
-            tuning = tuning.but(**choice.settings[k % len(choice.settings)].numbers)
+            tuning = tuning.but(**list(choice.settings.values())[k % len(choice.settings)])
         monkeypatch.setitem(globals(), "with_tuning", lambda profile, tuning=tuning: (profile, tuning))
         for config in all_configs(profile):
             assert is_power_of_two(config.work_group_size), config

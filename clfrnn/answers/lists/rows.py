@@ -73,8 +73,8 @@ class Rows:
         """Enqueue the writing of all rows, from the first pass where it has them, and by the walk."""
         event = None
         if arrays["indices"].shape[0]:
-            if first_pass is not None:
-                event = first_pass.write(self.traversal.session, arrays["offsets"], arrays["indices"])
+            if first_pass is not None and first_pass.buffer is not None:
+                event = first_pass.buffer.write(self.traversal.session, arrays["offsets"], arrays["indices"])
             if walk:
                 event = self.walk(arrays, first_pass=first_pass)
         self.finish(arrays, event)
@@ -97,7 +97,8 @@ class Rows:
 
     def prepare(self, offsets: cla.Array, first_pass: FirstPass) -> None:
         """Compile the kernels that write rows from a first pass, and the walk after it, for later lists of a loop."""
-        first_pass.prepare(self.traversal.session, offsets)
+        if first_pass.buffer is not None:
+            first_pass.buffer.prepare(self.traversal.session, offsets)
         self.traversal.prepare(self._writer(offsets), self.request, first_pass)
 
     def finish(self, arrays: dict[str, cla.Array], event: cl.Event | None) -> None:

@@ -8,13 +8,11 @@ import pyopencl.array as cla
 
 from ...config import LONG
 from ...errors import DeviceMemoryError
-from ...methods.first_pass.base import FirstPass
-from ...methods.first_pass.hit_mask import make_hit_mask
-from ...methods.first_pass.neighbor_buffer import make_neighbor_buffer
+from ...methods.first_pass.base import FirstPass, make_hit_mask, make_neighbor_buffer
 from ...methods.request import QueryRequest
 from ...methods.traversal import Traversal
 from ...primitives.readback import Readback
-from ...primitives.scan import counts_between, exclusive_scan
+from ...primitives.scan import Packed, counts_between, exclusive_scan
 from ...results import NeighborList
 from ...runtime.scratch import Scratch
 from ..count_nearest import count_for_list
@@ -93,8 +91,9 @@ def make_list(
         readback.start()
     pairs, word, _ = readback.wait()
     checks.settle()
-    overflowed = first_pass is None or first_pass.overflowed(word)
-    if first_pass is not None and first_pass.writes_rows:
+    buffer = None if first_pass is None else first_pass.buffer
+    overflowed = buffer is None or word == buffer.serial  # the walk has rows to write
+    if buffer is not None:
         state.settle_overflow(kind, overflowed)
     capacity = state.capacity.settle(kind, pairs, most_alike(pairs)) if loops else pairs
     if arrays is not None and pairs <= plan.pairs and offsets.dtype == offset_type(pairs):
@@ -150,7 +149,9 @@ def _count(rows: Rows, state: ListState, plan: ListPlan, total: Scratch) -> tupl
         first_pass = make_neighbor_buffer(session, queries=m, slots=plan.size, total=total, serial=state.serial)
     counts = count_for_list(traversal, request, first_pass)
     offsets = session.allocate(m + 1, plan.offsets, purpose="the offsets of the list")
-    exclusive_scan(session, counts, offsets, total, packed=None if first_pass is None else first_pass.packed)
+    buffer = None if first_pass is None else first_pass.buffer
+    packed = None if buffer is None else Packed(buffer.slots, buffer.indices)
+    exclusive_scan(session, counts, offsets, total, packed=packed)
     return offsets, first_pass
 
 

@@ -39,7 +39,7 @@ def check_output(output: Path, points: Path, endings: Sequence[str]) -> None:
         )
     check_new("--output", output, points)
     if output.suffix.lower() == ".ply":
-        from ...geometry.libraries import library
+        from ...host.libraries import library
 
         library("plyfile", "plyfile", "--output: a .ply file", "files")
 

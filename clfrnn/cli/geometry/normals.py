@@ -51,7 +51,7 @@ def normals(
     check_output(output, points, (".ply",))
     check_plot(plot, points)
     if orient:
-        from ...geometry.libraries import library
+        from ...host.libraries import library
 
         library("scipy.sparse.csgraph", "scipy", "--orient")
     cloud = read_cloud(points, given, dims=(3,))

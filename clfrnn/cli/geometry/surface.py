@@ -53,7 +53,7 @@ def surface(points: Path, *, output: Path, plot: Path | None, **given: Any) -> N
     surface is closed; then the distance to the points is computed at the corners of voxels, and the surface is where it
     is zero, or --distance.
     """
-    from ...geometry.libraries import library
+    from ...host.libraries import library
 
     if given["radius"] < 2 * given["spacing"]:
         raise click.UsageError(

@@ -22,7 +22,6 @@ class StripsStructure(GridStructure):
     stem: ClassVar[str] = "methods/grid/strips"
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         session, problem = self.session, self.problem
         sides = describe_sides(problem, session.profile, session.tuning, requested_sides(problem))
         return super().describe() + sides

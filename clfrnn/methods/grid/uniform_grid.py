@@ -21,7 +21,6 @@ class UniformGridStructure(GridStructure):
     rows_are_runs: ClassVar[bool] = False
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         problem, width = self.problem, self.problem.options.get("bin_width")
         if width is not None:
             why = f"{width:.3g} in radii, asked for by bin_width"

@@ -13,21 +13,15 @@ from ...errors import InvalidInputError
 from ...host.folders import write_whole
 from ...profile import DeviceProfile
 from .. import Tuning, default_tuning
-from .choices import why_illegal
+from .choices import changes, why_illegal
 
-__all__ = ["Stored", "changes", "read_tuning", "write_tuning"]
+__all__ = ["Stored", "read_tuning", "write_tuning"]
 
 #: The number of the form of these files, which changes with the meaning of what they hold.
 _FORMAT = 1
 
 #: Longer files, in bytes, are not what was written.
 _LONGEST = 1 << 16
-
-#: What a message calls the facts that a file is for.
-_WORDS = {"device": "the device", "platform": "the platform", "driver": "the driver", "clfrnn": "clfrnn"}
-
-#: Those that files that come with the package need not agree in.
-_OF_TIME = ("driver", "clfrnn")
 
 
 class Stored(NamedTuple):
@@ -37,24 +31,13 @@ class Stored(NamedTuple):
     steps: Mapping[str, tuple[float, float, float]]
 
 
-def changes(tuning: Tuning, usual: Tuning) -> dict[str, dict[str, Any]]:
-    """The numbers of a tuning that differ from the usual ones, by section, as JSON holds them."""
-    found: dict[str, dict[str, Any]] = {}
-    before = usual.to_dict()
-    for section, numbers in tuning.to_dict().items():
-        for name, value in numbers.items():
-            if value != before[section][name]:
-                found.setdefault(section, {})[name] = value
-    return found
-
-
 def write_tuning(path: Path, profile: DeviceProfile, stored: Stored) -> None:
     """Write the file at once; raises OSError where it cannot be written."""
     content = {
         "format": _FORMAT,
         **_facts(profile),
         "changed": changes(stored.tuning, default_tuning(profile)),
-        "steps": {step: list(times) for step, times in stored.steps.items()},
+        "steps": stored.steps,
     }
     write_whole(path, (json.dumps(content, indent=2) + "\n").encode())
 
@@ -72,8 +55,8 @@ def read_tuning(path: Path, profile: DeviceProfile, *, shipped: bool = False) ->
         raise InvalidInputError("it is not a tuning in the form of this version of clfrnn")
     for name, fact in _facts(profile).items():
         given = content.get(name)
-        if given != fact and not (shipped and name in _OF_TIME):
-            raise InvalidInputError(f"it is for {_WORDS[name]} {given!r:.80}, not {fact!r}")
+        if given != fact and not (shipped and name in ("driver", "clfrnn")):
+            raise InvalidInputError(f"it is for {'the ' * (name != 'clfrnn')}{name} {given!r:.80}, not {fact!r}")
     tuning = _changed(content.get("changed"), profile)
     if why := why_illegal(tuning, profile):
         raise InvalidInputError(why)
@@ -125,10 +108,10 @@ def _times(steps: Any) -> dict[str, tuple[float, float, float]]:
     if not isinstance(steps, dict):
         raise InvalidInputError("it does not say what was measured")
     for times in steps.values():
-        if not isinstance(times, list) or len(times) != 3 or not all(map(_is_number, times)) or min(times[:2]) <= 0:
+        if not isinstance(times, list) or len(times) != 3 or not all(map(_is_time, times)) or 0 in times[:2]:
             raise InvalidInputError("what was measured is not two times and their spread for each step")
     return {step: (before, after, spread) for step, (before, after, spread) in steps.items()}
 
 
-def _is_number(value: Any) -> bool:
+def _is_time(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < math.inf

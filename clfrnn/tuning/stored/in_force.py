@@ -6,16 +6,18 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import warnings
 from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import InvalidInputError
+from ...host.folders import settings_folder
+from ...host.text_cache import digest
 from ...profile import DeviceProfile
 from .. import Tuning, default_tuning
-from .places import slug, stored_path
 
-__all__ = ["VARIABLE", "InForce", "find_tuning"]
+__all__ = ["VARIABLE", "InForce", "find_tuning", "slug", "stored_path"]
 
 #: The environment variable that names another file, or is "off" for the defaults.
 VARIABLE = "CLFRNN_TUNING"
@@ -92,3 +94,17 @@ def _remedy(*, named: bool) -> str:
 def _warn(path: Path, why: str, remedy: str) -> None:
     """Warn once in a process of a file and its fault."""
     warnings.warn(f"{path}: this tuning is not used: {why}. Results are the same; {remedy}", UserWarning, 2)
+
+
+def stored_path(profile: DeviceProfile) -> Path | None:
+    """The user's file for a device and its driver, whether there is one or not; None where there is no home folder."""
+    folder = settings_folder()
+    if folder is None:
+        return None
+    summed = digest(*(text.encode() for text in (profile.name, profile.platform, profile.driver)))
+    return folder / "tunings" / f"{slug(profile)}-{summed[:8]}.json"
+
+
+def slug(profile: DeviceProfile) -> str:
+    """The name of a device as a part of the name of a file."""
+    return re.sub("[^a-z0-9]+", "-", profile.name.lower()).strip("-")[:40] or "device"

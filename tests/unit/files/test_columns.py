@@ -92,6 +92,8 @@ def test_the_order_is_that_of_the_names(tmp_path, monkeypatch, ending):
         (["x,y,1", *rows()], "line 1: expected rows of numbers, got 'x' in column 1"),
         (["x,y,z", *rows(), "nan,0,1"], "line 32: expected finite numbers, got nan in column 1 (x); correct or"),
         ([*rows(), "1,1e999,1"], "line 31: expected finite numbers, got 1e999 in column 2; correct or"),
+        (["word,number", "abc,1"], "or choose other columns, by their names or numbers, as in --columns 2 (columns"),
+        (["word,other", "abc,def"], "correct or delete the line"),
         (["# two", "", *rows(), "1,2"], "line 33: expected 3 columns, as line 3 has, got 2 ("),
         (["x,y,z", *rows(), "1,2,3,4"], "line 32: expected 3 columns, as the names above say, got 4 ("),
         (["x,y,z", *rows("1")], "line 2: expected 3 columns, as the names above say, got 4 ("),

@@ -1,12 +1,15 @@
 """Memory: what limits of the host leave, what a session gives back, and programs that nobody needs any more."""
 
 import gc
+import mmap
 import os
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
 import numpy as np
+import pyopencl as cl
 import pytest
 from conftest import own_session
 
@@ -29,6 +32,7 @@ def machine(tmp_path, monkeypatch):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content)
 
+    monkeypatch.delattr(os, "sysconf", raising=False)
     monkeypatch.setattr(memory, "_PROC", tmp_path / "proc")
     monkeypatch.setattr(memory, "_CGROUPS", tmp_path / "cgroup")
     memory._cgroups.cache_clear()
@@ -42,8 +46,11 @@ def left():
     return memory.host_memory_left(1 << 40) + (1 << 26)
 
 
-def test_without_limits(machine):
+def test_without_limits(machine, monkeypatch):
+    """Where a system does not say what is free, the machine has no more than its memory."""
     assert left() == np.inf
+    monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": 1 << 20}.__getitem__, raising=False)
+    assert left() == mmap.PAGESIZE << 20
 
 
 def test_what_the_machine_has_free(machine):
@@ -133,7 +140,7 @@ def test_the_last_megabytes_under_a_limit(session, limit, column, call):
         index = clfrnn.build_index(points[:300], 0.05, method="strips", session=session)
         out = index.zeros(300, "int32")
         function = clfrnn.NeighborFunction(arguments="global int *out", finish="out[i] = 1;")
-        index.visit(function, out=out)
+        index.visit(function, out=out).wait()  # compiled, too
         used = int(open("/proc/self/statm").read().split()[{column}]) * resource.getpagesize()
         resource.setrlimit(resource.RLIMIT_{limit}, (used + (1 << 20),) * 2)
         try:
@@ -335,3 +342,21 @@ def test_caches_that_cannot_be_written(session, case, tmp_path):
         assert f"pyopencl cannot store compiled programs ({CACHES[case].get('XDG_CACHE_HOME')}"[:40] in done.stdout
         assert done.stdout.count("cannot store") == 2 if "Portable" in session.profile.platform else 1
     assert not done.stderr or "oclgrind" in done.stderr.lower()
+
+
+@pytest.mark.parametrize("code", ["INVALID_BUFFER_SIZE", "OUT_OF_RESOURCES"])
+def test_a_size_that_the_driver_refuses_needs_memory(session, monkeypatch, code):
+    """Drivers refuse what is as large as they say that they allow, each by an error of its own."""
+
+    class Pool:
+        active_bytes = 0
+
+        def allocate(self, size):
+            error = cl.LogicError if code.startswith("INVALID") else cl.RuntimeError
+            raise error(SimpleNamespace(code=lambda: getattr(cl.status_code, code)))
+
+    fresh = own_session(session)
+    monkeypatch.setattr(fresh, "_pool", Pool())
+
+    with pytest.raises(clfrnn.DeviceMemoryError, match="the rows needs 4,000 bytes"):
+        fresh.scratch(1000, np.dtype(np.int32), purpose="the rows")

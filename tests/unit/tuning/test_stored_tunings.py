@@ -23,7 +23,7 @@ from clfrnn.tuning import default_tuning
 from clfrnn.tuning.stored import find_tuning, in_force
 from clfrnn.tuning.stored.choices import choices, why_illegal
 from clfrnn.tuning.stored.files import Stored, read_tuning, write_tuning
-from clfrnn.tuning.stored.places import slug, stored_path
+from clfrnn.tuning.stored.in_force import slug, stored_path
 
 H200, POCL = RECORDED["h200"], RECORDED["pocl"]
 NARROW = {"walks": {"group": 64}}
@@ -33,7 +33,7 @@ def other_group(profile):
     """Another group of a walk than the default one."""
     usual = default_tuning(profile)
     settings = next(choice.settings for choice in choices(profile) if choice.name == "group of a walk")
-    return next(each.numbers for each in settings if usual.but(**each.numbers) != usual)
+    return next(numbers for numbers in settings.values() if usual.but(**numbers) != usual)
 
 
 @pytest.fixture(autouse=True)
@@ -69,10 +69,9 @@ def test_every_setting_of_every_choice_survives_its_file(name):
     profile = RECORDED[name]
     default = default_tuning(profile)
     for choice in choices(profile):
-        tunings = [default.but(**setting.numbers) for setting in choice.settings]
+        tunings = [default.but(**numbers) for numbers in choice.settings.values()]
         assert default in tunings, choice.name
         assert len(set(tunings)) == len(tunings) > 1, choice.name
-        assert len({setting.label for setting in choice.settings}) == len(tunings), choice.name
         for tuning in tunings:
             write_tuning(stored_path(profile), profile, Stored(tuning, {}))
             assert without_warnings(profile).tuning == tuning
@@ -85,10 +84,10 @@ def test_rows_of_a_group_fit_local_memory(name):
     for memory in (profile.local_memory, 32 << 10, 16 << 10):
         small = dataclasses.replace(profile, local_memory=memory + profile.local_reserve)
         sizes = [
-            each.numbers["walks"]["group"]
+            numbers["walks"]["group"]
             for choice in choices(small)
             if choice.name == "group of a walk"
-            for each in choice.settings
+            for numbers in choice.settings.values()
         ]
         numbers = default_tuning(small)
         rows, slots = 4 * (numbers.walks.mask_stage + 4) + 16, 4 * (numbers.lists.buffer_slots + 1)
@@ -120,58 +119,58 @@ def test_each_device_and_driver_has_a_file_of_its_own():
     assert without_warnings(POCL).tuning.walks.group == 64
 
 
-#: name -> (damage, what the warning says)
-DAMAGES = {
-    "empty": (lambda path: path.write_text(""), "it is not JSON"),
-    "cut": (lambda path: path.write_bytes(path.read_bytes()[:-9]), "it is not JSON"),
-    "bytes": (lambda path: path.write_bytes(b"\xff\xfe\x00"), "it is not JSON"),
-    "nested": (lambda path: path.write_text("[" * 60_000), "it is not JSON"),
-    "huge": (lambda path: path.write_text("[" + "1," * 60_000 + "1]"), "it is longer than 65,536 bytes"),
-    "a list": (lambda path: path.write_text("[1, 2]"), "not a tuning in the form of this version"),
-    "another form": (lambda path: rewritten(path, lambda data: data.update(format=2)), "not a tuning in the form"),
-    "another version": (
-        lambda path: rewritten(path, lambda data: data.update(clfrnn="9")),
-        "it is for clfrnn '9', not",
-    ),
-    "another device": (lambda path: rewritten(path, lambda data: data.update(device="X")), "it is for the device 'X'"),
-    "another driver": (lambda path: rewritten(path, lambda data: data.pop("driver")), "it is for the driver None"),
-    "no numbers": (lambda path: rewritten(path, lambda data: data.pop("changed")), "do not stand by section"),
-    "no section": (lambda path: rewritten(path, lambda data: data["changed"].update(a={})), "no such numbers as 'a'"),
-    "no number": (lambda path: rewritten(path, lambda data: data["changed"]["walks"].update(a=1)), "no such numbers"),
-    "a text": (lambda path: rewritten(path, lambda data: data["changed"]["walks"].update(group="64")), "expected int"),
-    "not a number": (lambda path: path.write_text(path.read_text().replace("64", "NaN", 1)), "expected int"),
-    "deep": (
-        lambda path: path.write_text(path.read_text().replace("64", "[" * 900 + "]" * 900, 1)),
-        "Tuning.group|types",
-    ),
-    "out of limits": (
-        lambda path: rewritten(path, lambda data: data["changed"]["walks"].update(group=0)),
-        "at least 1",
-    ),
-    "not tried": (lambda path: rewritten(path, lambda data: data["changed"]["walks"].update(group=48)), "which is not"),
-    "not offered": (
-        lambda path: rewritten(path, lambda data: data["changed"].update(auto={"least_queries": 3})),
-        "auto.least_queries is not a number that files may change",
-    ),
-    "no prices": (
-        lambda path: rewritten(path, lambda data: data["changed"].update(grid={"prices_3d": 1})),
-        "types|Prices",
-    ),
-    "no times": (lambda path: rewritten(path, lambda data: data.pop("steps")), "does not say what was measured"),
-    "one time": (lambda path: rewritten(path, lambda data: data.update(steps={"a": [1]})), "not two times"),
-    "a time of nothing": (
-        lambda path: rewritten(path, lambda data: data.update(steps={"a": [0, 1, 0]})),
-        "not two",
-    ),
-    "a folder": (lambda path: (path.unlink(), path.mkdir()), "it cannot be read"),
+#: What stands in the file instead, and what the warning says.
+CONTENTS = {
+    "empty": (b"", "it is not JSON"),
+    "cut": (b'{"format": 1, "device"', "it is not JSON"),
+    "bytes": (b"\xff\xfe\x00", "it is not JSON"),
+    "nested": (b"[" * 60_000, "it is not JSON"),
+    "huge": (b"[" + b"1," * 60_000 + b"1]", "it is longer than 65,536 bytes"),
+    "a list": (b"[1, 2]", "not a tuning in the form of this version"),
+}
+
+#: What is changed of a file, and what the warning says.
+EDITS = {
+    "another form": ({"format": 2}, "not a tuning in the form"),
+    "another version": ({"clfrnn": "9"}, "it is for clfrnn '9', not"),
+    "another device": ({"device": "X"}, "it is for the device 'X'"),
+    "another driver": ({"driver": None}, "it is for the driver None"),
+    "no numbers": ({"changed": None}, "do not stand by section"),
+    "no section": ({"changed": {"a": {}}}, "no such numbers as 'a'"),
+    "no number": ({"changed": {"walks": {"a": 1}}}, "no such numbers"),
+    "a text": ({"changed": {"walks": {"group": "64"}}}, "expected int"),
+    "not a number": ({"changed": {"walks": {"group": math.nan}}}, "expected int"),
+    "deep": ({"changed": {"walks": {"group": "deep"}}}, "Tuning.group|types"),
+    "out of limits": ({"changed": {"walks": {"group": 0}}}, "at least 1"),
+    "not tried": ({"changed": {"walks": {"group": 48}}}, "which is not"),
+    "not offered": ({"changed": {"auto": {"least_queries": 3}}}, "auto.least_queries is not a number that files may"),
+    "no prices": ({"changed": {"grid": {"prices_3d": 1}}}, "types|Prices"),
+    "no times": ({"steps": None}, "does not say what was measured"),
+    "one time": ({"steps": {"a": [1]}}, "not two times"),
+    "a time of nothing": ({"steps": {"a": [0, 1, 0]}}, "not two"),
 }
 
 
-@pytest.mark.parametrize("damage", sorted(DAMAGES))
-def test_a_damaged_file_costs_one_warning(damage):
+def damaged(damage):
+    """A file with a damage, and what the warning says."""
     path = store(POCL, **NARROW)
-    harm, why = DAMAGES[damage]
-    harm(path)
+    if damage == "a folder":
+        path.unlink()
+        path.mkdir()
+        return path, "it cannot be read"
+    if damage in CONTENTS:
+        content, why = CONTENTS[damage]
+    else:
+        edit, why = EDITS[damage]
+        rewritten(path, lambda data: data.update(edit))
+        content = path.read_bytes().replace(b'"deep"', b"[" * 900 + b"]" * 900)
+    path.write_bytes(content)
+    return path, why
+
+
+@pytest.mark.parametrize("damage", ["a folder", *CONTENTS, *EDITS])
+def test_a_damaged_file_costs_one_warning(damage):
+    path, why = damaged(damage)
 
     with pytest.warns(UserWarning, match=f"(?s){why}") as caught:
         found = find_tuning(POCL)
@@ -314,9 +313,7 @@ def test_odd_but_legal_numbers_change_no_result(session):
     profile, draw = session.profile, random.Random(5)
     tuning = default_tuning(profile)
     for choice in choices(profile):
-        tuning = tuning.but(
-            **draw.choice([each for each in choice.settings if tuning.but(**each.numbers) != tuning]).numbers
-        )
+        tuning = tuning.but(**draw.choice([each for each in choice.settings.values() if tuning.but(**each) != tuning]))
     assert not why_illegal(tuning, profile)
     write_tuning(stored_path(profile), profile, Stored(tuning, {}))
     tuned = clfrnn.Session(session.device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from ....primitives.radix_sort import sort_positions
 from ....primitives.readback import PendingBox
 from ....primitives.reduce import bounding_box
 from ....primitives.scan import exclusive_scan, scan_selection
+from ....runtime.program import Kernel
 from ....runtime.scratch import Scratch
 from ....runtime.session import Selection, Session
 from ...grid_arguments import PackedGrid
@@ -21,6 +23,16 @@ from ...grid_arguments import PackedGrid
 __all__ = ["CountingSort", "RadixSort"]
 
 _UINT = np.dtype(np.uint32)
+
+
+def _compiled(
+    session: Session, stem: str, config: WalkConfig, names: tuple[str, ...], cells: int
+) -> tuple[Mapping[str, Kernel], WalkConfig]:
+    """The kernels of these names in the walk's template; where cells are counted, compiled with those of the scan."""
+    selection = Selection(stem, config, names)
+    scans = (scan_selection(session, cells, INT),) if "count_cells" in names else ()
+    session.compile_together(selection, *scans)
+    return session.selected(selection)
 
 
 class _CellOrder(abc.ABC):
@@ -35,14 +47,8 @@ class _CellOrder(abc.ABC):
 
     def __init__(self, session: Session, cells: PackedGrid, *, n: int, stem: str, config: WalkConfig) -> None:
         self._session, self._cells, self._n = session, cells, n
-        selection = Selection(stem, config, self._names)
-        session.compile_together(selection, *self._others())
-        self._kernels, fitted = session.selected(selection)
+        self._kernels, fitted = session.once(_compiled, stem, config, self._names, cells.grid.cells)
         self._size = fitted.work_group_size
-
-    def _others(self) -> tuple[Selection, ...]:
-        """The selections of other kernels that are launched, to be compiled together with these."""
-        return ()
 
     def sort(
         self,
@@ -80,9 +86,6 @@ class CountingSort(_CellOrder):
     """
 
     _names = "count_cells", "order_points", "gather_points"
-
-    def _others(self) -> tuple[Selection, ...]:
-        return (scan_selection(self._session, self._cells.grid.cells, INT),)
 
     def _find_order(self, points: cla.Array, starts: Scratch, images: Scratch | None) -> Scratch:
         session, n = self._session, self._n

@@ -26,7 +26,7 @@ from clfrnn.answers.lists import columns as list_spec
 from clfrnn.answers.lists import two_pass as lists
 from clfrnn.answers.lists.capacity import Capacity
 from clfrnn.methods import METHODS
-from clfrnn.methods.first_pass.hit_mask import make_hit_mask
+from clfrnn.methods.first_pass.base import make_hit_mask
 from clfrnn.primitives.readback import Readback
 
 pytestmark = pytest.mark.usefixtures("unsliced")

@@ -28,7 +28,8 @@ OPEN = (0.0, 0.0, 0.0)
     ("tuning", "k", "real", "images", "plan"),
     [
         (GPU, 3, "float", False, RowPlan("registers", 4)),
-        (GPU, 30, "float", False, RowPlan("registers", 32)),
+        (GPU, 12, "float", False, RowPlan("registers", 12)),
+        (GPU, 30, "float", False, RowPlan("registers", 32, slots=40)),
         (GPU, 33, "float", False, RowPlan("heap")),
         (GPU, 17, "double", False, RowPlan("heap")),
         (GPU, 5, "float", True, RowPlan("heap")),

@@ -12,9 +12,9 @@ import clfrnn
 from clfrnn import clouds
 from clfrnn.answers.count_nearest import count_for_list
 from clfrnn.answers.requests import request_of_points
-from clfrnn.config import LONG, sorted_copy_length
-from clfrnn.methods.first_pass.hit_mask import make_hit_mask
-from clfrnn.methods.first_pass.neighbor_buffer import make_neighbor_buffer, useful_slots
+from clfrnn.config import INT, LONG, sorted_copy_length
+from clfrnn.methods.first_pass.base import make_hit_mask, make_neighbor_buffer
+from clfrnn.methods.first_pass.neighbor_buffer import useful_slots
 from clfrnn.methods.walk_plan import plan_walk
 from clfrnn.runtime.scratch import Scratch
 from clfrnn.survey import Survey
@@ -83,7 +83,7 @@ def test_hardly_a_query_of_an_even_cloud_needs_more_words(session, dim, neighbor
 
     mask = make_hit_mask(session, queries=N, words=1, word_bytes=facts.mask_word_bytes, spare=facts.mask_spare)
     count_for_list(traversal, request_of_points(traversal), mask)
-    used = session.read(mask.used)
+    used = session.read(Scratch(mask.arguments[1], N, INT))
 
     words = math.ceil(facts.mask_words)
     assert (used > words).mean() < 0.05
@@ -109,7 +109,8 @@ def test_rows_from_a_buffer_stay_within_their_list(session, wide, capacity):
     rows, slots = np.array([7, 0, 5, 3, 9, 2]), 8
     m, places = len(rows), np.array([3, 1, 0, 5, 2, 4])
     total = session.upload(np.zeros(2, np.int64), purpose="a total")
-    buffer = make_neighbor_buffer(session, queries=m, slots=slots, total=Scratch(total.base_data, 2, LONG), serial=5)
+    total = Scratch(total.base_data, 2, LONG)
+    buffer = make_neighbor_buffer(session, queries=m, slots=slots, total=total, serial=5).buffer
     held = np.zeros((slots // 4, m, 4), np.int32)
     for i, count in enumerate(rows):
         values = 100 * i + np.arange(min(count, slots))
@@ -118,8 +119,7 @@ def test_rows_from_a_buffer_stay_within_their_list(session, wide, capacity):
             held[0, places[i], 0] = count
     bits = (slots + 1).bit_length()
     packed = (places.astype(np.uint32) << bits | np.minimum(rows, slots + 1).astype(np.uint32)).view(np.int32)
-    counts = buffer.counts(session, m)
-    for array, values in ((buffer._indices, held.ravel()), (counts, packed)):
+    for array, values in ((buffer.indices, held.ravel()), (buffer.counts, packed)):
         session.copy(session.upload(values, purpose="a test"), as_array(session, array))
     offsets = np.concatenate([[0], np.cumsum(rows)])
     placed = session.upload(offsets.astype(np.int64 if wide else np.int32), purpose="a test")

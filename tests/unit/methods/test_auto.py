@@ -125,7 +125,7 @@ def test_radii_of_queries_are_told_to_vary(session, monkeypatch):
         told.append(varied)
         return choose_method(*about, varied=varied, **asked)
 
-    monkeypatch.setattr("clfrnn.api.choose_method", heard)
+    monkeypatch.setattr("clfrnn.prepare.choose_method", heard)
     points = clouds.uniform(400, 3)
     radii = np.full(400, 0.1, np.float32)
     on_device = cla.to_device(session.queue, radii)
@@ -143,7 +143,7 @@ def test_a_search_is_one_of_so_many_queries_and_an_index_is_kept(session, monkey
             asked.append((name, queries))
             return decide(*about, queries=queries, **told)
 
-        monkeypatch.setattr(f"clfrnn.api.{name}", heard)
+        monkeypatch.setattr(f"clfrnn.prepare.{name}", heard)
 
     listen("is_worth_binning", is_worth_binning)
     listen("choose_method", choose_method)

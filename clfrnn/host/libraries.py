@@ -1,4 +1,4 @@
-"""Libraries: the packages of the extra ``geometry``, imported when they are needed."""
+"""Libraries: the packages of extras, imported when they are needed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from ..errors import ClfrnnError
-from ..host.foreign_warnings import ignored_warnings
+from .foreign_warnings import ignored_warnings
 
 __all__ = ["library"]
 

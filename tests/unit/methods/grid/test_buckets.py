@@ -272,7 +272,7 @@ def test_one_work_item_without_points(session):
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_clouds_without_buckets(session, dim, dtype, cloud, plan, periodic, monkeypatch):
     """As CPUs fill cells, with few points and with many: whole searches, and steps to other points."""
-    for module in ("plan", "binning"):
+    for module in ("plan", "binning.binning"):
         monkeypatch.setattr(f"clfrnn.methods.grid.{module}.plan_binning", lambda *_, **__: plan)
     points = clouds.CLOUDS[cloud](400, dim, dtype=dtype, seed=8)
     domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}

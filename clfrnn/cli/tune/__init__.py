@@ -1,1 +1,0 @@
-"""``clfrnn tune``: the command, and what it prints."""
