@@ -14,13 +14,12 @@ from typing import NamedTuple
 import click
 
 import clfrnn
-from clfrnn.errors import ClfrnnError
 from clfrnn.models import Boids, Circles, Fluid, Keratinocytes, Model, Pedestrians, Spheres
 
 from .benchmarks.common import device_seconds, profiled
 from .benchmarks.flock import GATHERING, NEIGHBORS
 from .benchmarks.models import SETTLING
-from .provenance import say
+from .tools.tables import command, head, row, say
 
 #: Steps of a loop.
 LAP = 100
@@ -35,6 +34,13 @@ class Row(NamedTuple):
     name: str
     make: Callable[..., Model]
     settled: int = SETTLING
+
+    def settled_in(self, session: clfrnn.Session) -> Model:
+        """The model when it has run for these steps."""
+        model = self.make(session=session)
+        model.step(self.settled)
+        session.queue.finish()
+        return model
 
 
 def _large() -> list[Row]:
@@ -67,20 +73,9 @@ def _small(n: int) -> list[Row]:
     return [Row(name, make, 20) for name, make in named.items()]
 
 
-def kernels(session: clfrnn.Session, row: Row) -> tuple[Model, float]:
-    """A model that has settled, and the milliseconds of a step on the device."""
-    model = row.make(session=session)
-    model.step(row.settled)
-    session.queue.finish()
-    return model, 1e3 * device_seconds(session, model.step)
-
-
-def in_a_loop(session: clfrnn.Session, row: Row, lap: int) -> float:
+def in_a_loop(session: clfrnn.Session, made: Row, lap: int) -> float:
     """The milliseconds of a step in a loop."""
-    model = row.make(session=session)
-    model.step(row.settled)
-    session.queue.finish()
-    taken = []
+    model, taken = made.settled_in(session), []
     for _ in range(3):
         started = time.perf_counter()
         model.step(lap)
@@ -93,16 +88,12 @@ def print_models(session: clfrnn.Session, rows: Iterable[Row], lap: int) -> None
     """The table."""
     plain = clfrnn.Session(session.device)
     say(session, "milliseconds of a step")
-    click.echo("| model | particles | after steps | neighbors | in kernels | in a loop | steps a second |")
-    click.echo("|---|---:|---:|---:|---:|---:|---:|")
-    for row in rows:
-        model, device = kernels(session, row)
-        loop = in_a_loop(plain, row, lap)
-        found = _neighbors(model)
-        click.echo(
-            f"| {row.name} | {len(model.positions):,} | {row.settled:,} | {found} | {device:.3f} | {loop:.3f} "
-            f"| {1e3 / loop:,.0f} |"
-        )
+    head("model", "particles:", "after steps:", "neighbors:", "in kernels:", "in a loop:", "steps a second:")
+    for each in rows:
+        model = each.settled_in(session)
+        device, loop = 1e3 * device_seconds(session, model.step), in_a_loop(plain, each, lap)
+        cells = [_neighbors(model), f"{device:.3f}", f"{loop:.3f}", f"{1e3 / loop:,.0f}"]
+        row(each.name, f"{len(model.positions):,}", f"{each.settled:,}", *cells)
 
 
 def _neighbors(model: Model) -> str:
@@ -111,15 +102,11 @@ def _neighbors(model: Model) -> str:
     return f"{index.count().get().mean():.1f}" if index is not None else ""
 
 
-@click.command()
-@click.option("--device", help="As for `clfrnn search`.")
+@command
 @click.option("--small", is_flag=True, help="20,000 particles of each model, for CPUs.")
 def main(*, device: str | None, small: bool) -> None:
     """Measure, and print a Markdown table."""
-    try:
-        print_models(profiled(device), _small(20_000) if small else _large(), LAP)
-    except ClfrnnError as error:
-        raise click.ClickException(str(error)) from error
+    print_models(profiled(device), _small(20_000) if small else _large(), LAP)
 
 
 if __name__ == "__main__":

@@ -9,21 +9,20 @@ with ``--unbounded``, the wall time of :func:`clfrnn.nearest` without a radius; 
 from __future__ import annotations
 
 import math
-import statistics
-import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import click
-import numpy as np
 import pyopencl.array as cla
 
 import clfrnn
 from clfrnn.answers.nearest.plan import first_reach
 from clfrnn.errors import ClfrnnError
 
-from .benchmarks.common import profiled, timed
-from .provenance import say
+from .benchmarks.common import has_event_times, profiled
+from .tools.clocks import kernels, milliseconds, wall
+from .tools.clouds import CLOUDS
+from .tools.tables import command, head, row, say
 
 #: numbers of neighbors
 KS = (8, 16, 30)
@@ -31,11 +30,11 @@ KS = (8, 16, 30)
 #: numbers of points on a GPU and on a CPU
 LARGE, SMALL = (1_000_000, 10_000_000), (65_536, 262_144)
 
-#: steps that are measured, and the seconds after which five are enough
-STEPS, ENOUGH = 15, 1.0
+#: steps that took so many seconds together are enough
+ENOUGH = 1.0
 
-#: the cloud of the comparison with scipy, its k, and the repetitions
-PEER_POINTS, PEER_K, PEER_REPEATS = 262_144, 16, 5
+#: the clouds, and of the comparison with scipy their points and k
+KINDS, PEER_POINTS, PEER_K = ("even", "halos"), 262_144, 16
 
 #: ways of searching without a radius
 UNBOUNDED: dict[str, tuple[str, dict[str, dict[str, Any]]]] = {
@@ -59,23 +58,6 @@ WAYS: dict[str, tuple[Callable[[clfrnn.Index, int], object], dict[str, dict[str,
 }
 
 
-def halos(n: int, *, many: int = 1000, width: float = 0.02, seed: int = 0) -> Any:
-    """Half of the points even in the unit cube, the other half in halos whose density falls with the square."""
-    rng = np.random.default_rng(seed)
-    even = rng.random((n - n // 2, 3))
-    away = rng.standard_normal((n // 2, 3))
-    away *= (width * rng.random(n // 2) / np.linalg.norm(away, axis=1))[:, None]
-    crowded = rng.random((many, 3))[rng.integers(many, size=n // 2)] + away
-    return rng.permutation(np.concatenate([even, crowded])).astype(np.float32)
-
-
-#: clouds by name
-CLOUDS: dict[str, Callable[[int], Any]] = {
-    "even": lambda n: np.random.default_rng(0).random((n, 3), dtype=np.float32),
-    "halos": halos,
-}
-
-
 class Task(NamedTuple):
     """A cloud on the device, k, and the radius that a search for its k nearest begins with."""
 
@@ -85,10 +67,10 @@ class Task(NamedTuple):
     radius: float
 
 
-def tasks(session: clfrnn.Session, sizes: tuple[int, ...], clouds: tuple[str, ...]) -> Iterator[Task]:
+def tasks(session: clfrnn.Session, sizes: tuple[int, ...]) -> Iterator[Task]:
     """Every cloud with every k."""
     for n in sizes:
-        for name in clouds:
+        for name in KINDS:
             host = CLOUDS[name](n)
             low, high = host.min(axis=0).tolist(), host.max(axis=0).tolist()
             points = cla.to_device(session.queue, host)
@@ -109,48 +91,31 @@ def kernels_of(
         index.update(task.points)
         return find(index, task.k)
 
-    seconds = timed(session, step, STEPS, ENOUGH)
-    with session.recorded() as launches:
-        found = step()
-    session.queue.finish()
-    del found
-    times = [(name, 1e-6 * (event.profile.end - event.profile.start)) for name, event in launches]
-    return 1e3 * seconds.kernels, full, ", ".join(f"{name} {each:.3f}" for name, each in times)
+    total = milliseconds(session, step, ENOUGH).kernels
+    times = kernels(session, step, warm_up=0) if has_event_times(session) else {}
+    return total, full, ", ".join(f"{name} {each:.3f}" for name, each in times.items())
 
 
 def print_steps(session: clfrnn.Session, sizes: tuple[int, ...], ways: dict[str, Any]) -> None:
     """The table of updates with the k nearest, a row for each way of finding them."""
     say(session, "milliseconds in kernels")
-    click.echo("| cloud | k | way | update + nearest | full rows | of these |")
-    click.echo("|---|---:|---|---:|---:|---|")
-    for task in tasks(session, sizes, tuple(CLOUDS)):
+    head("cloud", "k:", "way", "update + nearest:", "full rows:", "of these")
+    for task in tasks(session, sizes):
         for name, (find, numbers) in ways.items():
             try:
                 total, full, each = kernels_of(session.with_tuning(session.tuning.but(**numbers)), task, find)
             except ClfrnnError as error:
-                click.echo(f"| {task.name} | {task.k} | {name} | {type(error).__name__} | | |")
+                row(task.name, task.k, name, type(error).__name__, "", "")
                 continue
-            click.echo(f"| {task.name} | {task.k} | {name} | {total:.3f} | {100 * full:.2f} % | {each} |")
-
-
-def wall(step: Callable[[], object], repeats: int = PEER_REPEATS) -> float:
-    """The median wall time of a step in milliseconds, after one that compiles."""
-    step()
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        step()
-        times.append(1e3 * (time.perf_counter() - started))
-    return statistics.median(times)
+            row(task.name, task.k, name, f"{total:.3f}", f"{100 * full:.2f} %", each)
 
 
 def print_unbounded(session: clfrnn.Session, sizes: tuple[int, ...], ways: dict[str, Any]) -> None:
     """The table of searches without a radius, points on the device; times in kernels where the device tells them."""
     say(session, "milliseconds on the wall clock, and in kernels")
-    click.echo("| cloud | k | way | clfrnn.nearest | in kernels | searches |")
-    click.echo("|---|---:|---|---:|---:|---:|")
+    head("cloud", "k:", "way", "clfrnn.nearest:", "in kernels:", "searches:")
     timing = profiled(session.device)
-    for task in tasks(timing, sizes, tuple(CLOUDS)):
+    for task in tasks(timing, sizes):
         host = task.points.get()
         points = cla.to_device(session.queue, host)
         for name, (method, numbers) in ways.items():
@@ -164,9 +129,9 @@ def print_unbounded(session: clfrnn.Session, sizes: tuple[int, ...], ways: dict[
             step(task.points, timed_one)
             with timed_one.recorded() as launches:
                 step(task.points, timed_one)
-            kernels = sum(1e-6 * (event.profile.end - event.profile.start) for _, event in launches)
+            spent = sum(1e-6 * (event.profile.end - event.profile.start) for _, event in launches)
             searches = 1 + sum(launch == "take_short_rows" for launch, _ in launches)
-            click.echo(f"| {task.name} | {task.k} | {name} | {taken:.2f} | {kernels:.2f} | {searches} |")
+            row(task.name, task.k, name, f"{taken:.2f}", f"{spent:.2f}", searches)
 
 
 def print_beside_scipy(session: clfrnn.Session) -> None:
@@ -174,10 +139,9 @@ def print_beside_scipy(session: clfrnn.Session) -> None:
     from scipy.spatial import cKDTree  # noqa: PLC0415 — scipy is optional
 
     say(session, "milliseconds on the wall clock", f"{PEER_POINTS:,} points, k={PEER_K}")
-    click.echo("| cloud | clfrnn.nearest | cKDTree.query, workers=2 | ratio |")
-    click.echo("|---|---:|---:|---:|")
-    for name, make in CLOUDS.items():
-        points = make(PEER_POINTS)
+    head("cloud", "clfrnn.nearest:", "cKDTree.query, workers=2:", "ratio:")
+    for name in KINDS:
+        points = CLOUDS[name](PEER_POINTS)
         tree = cKDTree(points)
 
         def ours(points: Any = points) -> object:
@@ -187,11 +151,10 @@ def print_beside_scipy(session: clfrnn.Session) -> None:
             return tree.query(points, PEER_K + 1, workers=2)
 
         mine, other = wall(ours), wall(theirs)
-        click.echo(f"| {name} | {mine:.1f} | {other:.1f} | {other / mine:.1f} |")
+        row(name, f"{mine:.1f}", f"{other:.1f}", f"{other / mine:.1f}")
 
 
-@click.command()
-@click.option("--device", help="As for `clfrnn search`.")
+@command
 @click.option("--small", is_flag=True, help="The clouds for CPUs.")
 @click.option("--points", type=int, help="Clouds of this size alone.")
 @click.option("--kernels", "by_kernel", is_flag=True, help="Every way of finding them, one beside the other.")
@@ -202,15 +165,12 @@ def main(
 ) -> None:
     """Measure, and print a Markdown table."""
     sizes = (points,) if points else SMALL if small else LARGE
-    try:
-        if beside:
-            print_beside_scipy(clfrnn.Session(device))
-        elif unbounded:
-            print_unbounded(clfrnn.Session(device), sizes, UNBOUNDED)
-        else:
-            print_steps(profiled(device), sizes, WAYS if by_kernel else {"as planned": WAYS["as planned"]})
-    except ClfrnnError as error:
-        raise click.ClickException(str(error)) from error
+    if beside:
+        print_beside_scipy(clfrnn.Session(device))
+    elif unbounded:
+        print_unbounded(clfrnn.Session(device), sizes, UNBOUNDED)
+    else:
+        print_steps(profiled(device), sizes, WAYS if by_kernel else {"as planned": WAYS["as planned"]})
 
 
 if __name__ == "__main__":

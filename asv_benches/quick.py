@@ -13,116 +13,21 @@ lie on the device; the median of 20 steps after warm-up. Where events have no ti
 
 from __future__ import annotations
 
-import collections
-import statistics
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import click
 import numpy as np
-import pyopencl.array as cla
 
 import clfrnn
-from clfrnn.errors import ClfrnnError
 
-from .benchmarks.common import WARM_UP, Seconds, has_event_times, in_order, profiled
-from .conditions import print_conditions
-from .named import LARGE, SMALL, STEPS, Step, is_uniform, milliseconds, moved
-from .provenance import say
-from .queries import print_beside, print_carried, print_foreign
-
-#: Longer lists are asked for in blocks of so many bytes.
-MOST_PAIRS, BLOCK = 1 << 30, 1 << 32
-
-
-class Steps(NamedTuple):
-    """What is measured of a cloud: neighbors of a point, and updates with each kind of query, lists maybe by blocks."""
-
-    neighbors: float
-    count: Step
-    lists: Step
-    by_blocks: bool
-    nearest: Step
-
-
-def steps_of(session: clfrnn.Session, points: Any, radius: float, method: str, options: dict[str, Any]) -> Steps:
-    """Of an index over points on the device; lists that are too long for memory by blocks."""
-    on_device = cla.to_device(session.queue, points)
-    index = clfrnn.build_index(on_device, radius, method=method, session=session, **options)
-    pairs = int(index.count().get().sum(dtype=np.int64))
-    assert pairs > 0, "a benchmark that finds nothing measures nothing"
-
-    def count() -> object:
-        index.update(on_device)
-        return index.count()
-
-    def lists() -> object:
-        index.update(on_device)
-        return index.query()
-
-    def nearest() -> object:
-        index.update(on_device)
-        return index.nearest()
-
-    def blocks() -> object:
-        index.update(on_device)
-        return sum(part.num_pairs for part in index.query_blocks(max_bytes=BLOCK))
-
-    by_blocks = pairs > MOST_PAIRS
-    return Steps(pairs / len(points), count, blocks if by_blocks else lists, by_blocks, nearest)
-
-
-class Measured(NamedTuple):
-    """Neighbors of a point, and milliseconds of an update with counts and with lists, by blocks or not."""
-
-    neighbors: float
-    count: Seconds
-    lists: Seconds
-    by_blocks: bool
-
-
-def measure(
-    session: clfrnn.Session,
-    points: Any,
-    radius: float,
-    method: str,
-    options: dict[str, Any],
-    *,
-    loop: bool = False,
-) -> Measured:
-    """The steps of a cloud."""
-    steps = steps_of(session, points, radius, method, options)
-    clock = in_a_loop if loop else milliseconds
-    return Measured(steps.neighbors, clock(session, steps.count), clock(session, steps.lists), steps.by_blocks)
-
-
-def in_a_loop(session: clfrnn.Session, step: Step) -> Seconds:
-    """The wall time of a step in a loop that is waited for at its end, the median of five."""
-    loops = []
-    for _ in range(6):
-        session.queue.finish()
-        started = time.perf_counter()
-        for _ in range(STEPS):
-            step()
-        session.queue.finish()
-        loops.append(1e3 * (time.perf_counter() - started) / STEPS)
-    return Seconds(*[statistics.median(loops[1:])] * 3)
-
-
-def microseconds(session: clfrnn.Session, step: Step) -> dict[str, float]:
-    """The median time of each kernel of a step, in their order; of those launched more than once the sum."""
-    steps: list[dict[str, float]] = []
-    for _ in range(WARM_UP + STEPS):
-        with session.recorded() as launches:
-            held = step()
-        session.queue.finish()
-        del held
-        kernels: dict[str, float] = collections.defaultdict(float)
-        for name, event in launches:
-            kernels[name] += 1e-3 * (event.profile.end - event.profile.start)
-        steps.append(kernels)
-    return {name: statistics.median(each[name] for each in steps[WARM_UP:] if name in each) for name in steps[-1]}
+from .benchmarks.common import WARM_UP, has_event_times, in_order, profiled
+from .tools.clocks import STEPS, in_a_loop, kernels, milliseconds
+from .tools.clouds import LARGE, SMALL, Named, is_uniform, moved
+from .tools.queries import print_beside, print_carried, print_conditions, print_foreign
+from .tools.steps import steps_of
+from .tools.tables import command, head, row, say
 
 
 class Scipy(NamedTuple):
@@ -155,27 +60,26 @@ def scipy_milliseconds(points: Any, radius: float) -> Scipy:
     )
 
 
-def print_kernels(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
+def print_kernels(session: clfrnn.Session, named: Named, method: str) -> None:
     """The table of what the kernels of a step take."""
+    if not has_event_times(session):
+        raise click.ClickException(f"--kernels: {session.profile} does not tell how long kernels take")
     say(session, f"method {method}", "kernels in microseconds")
-    click.echo("| cloud | step | in kernels | of these |")
-    click.echo("|---|---|---:|---|")
+    head("cloud", "step", "in kernels:", "of these")
     for name, make in named.items():
-        points, radius = make()
-        steps = steps_of(session, points, radius, method, {})
-        asked = {"count": steps.count, "lists in blocks" if steps.by_blocks else "lists": steps.lists}
-        for what, step in asked.items():
-            kernels = microseconds(session, step)
-            each = ", ".join(f"{kernel} {time:.1f}" for kernel, time in kernels.items())
-            click.echo(f"| {name} | {what} | {sum(kernels.values()):.1f} | {each} |")
+        steps = steps_of(session, *make(), method)
+        for what, step in (("count", steps.count), ("lists in blocks" if steps.by_blocks else "lists", steps.lists)):
+            times = kernels(session, step, STEPS, WARM_UP)
+            each = ", ".join(f"{kernel} {1e3 * taken:.1f}" for kernel, taken in times.items())
+            row(name, what, f"{1e3 * sum(times.values()):.1f}", each)
 
 
-def print_ordered(session: clfrnn.Session, named: dict[str, Callable[[], tuple[Any, float]]], method: str) -> None:
+def print_ordered(session: clfrnn.Session, named: Named, method: str) -> None:
     """The table of the order in which points come."""
     say(session, f"method {method}", "kernels in milliseconds")
     orders = ["random", "in order", "in order, then moved"]
-    heads = [f"{what}: {' | '.join(orders)}" for what in ("counts", "lists", "nearest")]
-    click.echo(f"| cloud | {' | '.join(heads)} |\n|---|{3 * len(orders) * '---:|'}")
+    asked = ("counts", "lists", "nearest")
+    head("cloud", *(f"{what}: {order}:" if order == "random" else f"{order}:" for what in asked for order in orders))
     for name, make in named.items():
         if not is_uniform(name):
             continue
@@ -183,55 +87,57 @@ def print_ordered(session: clfrnn.Session, named: dict[str, Callable[[], tuple[A
         ordered = in_order(points, radius)
         times = []
         for each in (points, ordered, moved(ordered, radius)):
-            steps = steps_of(session, each, radius, method, {})
+            steps = steps_of(session, each, radius, method)
             times.append([milliseconds(session, step).kernels for step in (steps.count, steps.lists, steps.nearest)])
-        click.echo(
-            f"| {name} | {' | '.join(f'{each:.3f}' for column in zip(*times, strict=True) for each in column)} |"
-        )
+        row(name, *(f"{each:.3f}" for column in zip(*times, strict=True) for each in column))
 
 
 def print_steps(
-    session: clfrnn.Session,
-    named: dict[str, Callable[[], tuple[Any, float]]],
-    method: str,
-    options: dict[str, Any],
-    *,
-    with_scipy: bool,
-    loop: bool,
+    session: clfrnn.Session, named: Named, method: str, options: dict[str, Any], *, with_scipy: bool, loop: bool
 ) -> None:
     """The table of update + count and update + lists, with scipy's times below ours if they are asked for."""
     plain = clfrnn.Session(session.device)
     say(session, f"method {method}", *options.values())
-    click.echo("| cloud | mean neighbors | update + count, ms | wall | update + lists, ms | wall |")
-    click.echo("|---|---|---|---|---|---|")
+    head("cloud", "mean neighbors", "update + count, ms", "wall", "update + lists, ms", "wall")
     for name, make in named.items():
         points, radius = make()
-        device = measure(session, points, radius, method, options)
-        wall = measure(plain, points, radius, method, options, loop=loop)
-        times = [device.count.span, wall.count.wall, device.lists.span, wall.lists.wall]
-        cells = [f"{value:.3f}" for value in times]
-        if device.by_blocks:
+        steps = steps_of(session, points, radius, method, **options)
+        spans = [milliseconds(session, step).span for step in (steps.count, steps.lists)]
+        same = steps_of(plain, points, radius, method, **options)
+        walls = [
+            in_a_loop(plain, step) if loop else milliseconds(plain, step).wall for step in (same.count, same.lists)
+        ]
+        cells = [f"{each:.3f}" for both in zip(spans, walls, strict=True) for each in both]
+        if steps.by_blocks:
             cells[2:] = [f"{cell}, in blocks" for cell in cells[2:]]
-        click.echo(f"| {name} | {device.neighbors:.2f} | " + " | ".join(cells) + " |")
+        row(name, f"{steps.neighbors:.2f}", *cells)
         if with_scipy:
-            tree = scipy_milliseconds(points, radius)
-            counts, lists, pairs = (
-                f"{ms:.0f} ({ms / ours:.1f} x)" for ms, ours in zip(tree, (times[1], times[3], times[3]), strict=True)
-            )
-            click.echo(f"| scipy, two workers | | | {counts} | | {lists}; in arrays of pairs, one worker: {pairs} |")
+            tree, ours = scipy_milliseconds(points, radius), (walls[0], walls[1], walls[1])
+            counts, lists, pairs = (f"{ms:.0f} ({ms / own:.1f} x)" for ms, own in zip(tree, ours, strict=True))
+            row("scipy, two workers", "", "", counts, "", f"{lists}; in arrays of pairs, one worker: {pairs}")
 
 
-@click.command()
-@click.option("--device", help="As for `clfrnn search`.")
+#: Tables beside the first, by the option that asks for one.
+TABLES: dict[str, Callable[[clfrnn.Session, Named, str], None]] = {
+    "beside": print_beside,
+    "foreign": print_foreign,
+    "carried": print_carried,
+    "where": print_conditions,
+    "ordered": print_ordered,
+    "kernels": print_kernels,
+}
+
+
+@command
 @click.option("--method", default="auto", show_default=True)
 @click.option("--construction", type=click.Choice(["counting", "sort"]))
 @click.option("--small", is_flag=True, help="The clouds for CPUs.")
-@click.option("--beside", "compared", is_flag=True, help="Periodic boxes and a user's function beside a bare count.")
-@click.option("--foreign", "by_others", is_flag=True, help="Queries that are no points.")
-@click.option("--carried", "by_contents", is_flag=True, help="Lists with distances, with vectors, and sorted ones.")
-@click.option("--where", "by_condition", is_flag=True, help="Counts and lists under a condition on pairs.")
-@click.option("--kernels", "by_kernel", is_flag=True, help="What each kernel of a step takes.")
-@click.option("--ordered", "by_order", is_flag=True, help="Points that come in order beside those that do not.")
+@click.option("--beside", is_flag=True, help="Periodic boxes and a user's function beside a bare count.")
+@click.option("--foreign", is_flag=True, help="Queries that are no points.")
+@click.option("--carried", is_flag=True, help="Lists with distances, with vectors, and sorted ones.")
+@click.option("--where", is_flag=True, help="Counts and lists under a condition on pairs.")
+@click.option("--kernels", is_flag=True, help="What each kernel of a step takes.")
+@click.option("--ordered", is_flag=True, help="Points that come in order beside those that do not.")
 @click.option("--scipy", "with_scipy", is_flag=True, help="scipy's cKDTree beside ours, in the same run.")
 @click.option("--loop", is_flag=True, help="Wall times in a loop whose last step alone is waited for.")
 def main(
@@ -240,38 +146,18 @@ def main(
     method: str,
     construction: str | None,
     small: bool,
-    compared: bool,
-    by_others: bool,
-    by_contents: bool,
-    by_condition: bool,
-    by_kernel: bool,
-    by_order: bool,
     with_scipy: bool,
     loop: bool,
+    **tables: bool,
 ) -> None:
     """Measure, and print a Markdown table."""
-    named = SMALL if small else LARGE
-    try:
-        session = profiled(device)
-        if compared:
-            print_beside(session, named, method)
-        elif by_others:
-            print_foreign(session, named, method)
-        elif by_contents:
-            print_carried(session, named, method)
-        elif by_condition:
-            print_conditions(session, named, method)
-        elif by_order:
-            print_ordered(session, named, method)
-        elif by_kernel:
-            if not has_event_times(session):
-                raise click.ClickException(f"--kernels: {session.profile} does not tell how long kernels take")
-            print_kernels(session, named, method)
-        else:
-            options = {"construction": construction} if construction else {}
-            print_steps(session, named, method, options, with_scipy=with_scipy, loop=loop)
-    except ClfrnnError as error:
-        raise click.ClickException(str(error)) from error
+    named, session = SMALL if small else LARGE, profiled(device)
+    asked = next((name for name in TABLES if tables[name]), None)
+    if asked:
+        TABLES[asked](session, named, method)
+    else:
+        options = {"construction": construction} if construction else {}
+        print_steps(session, named, method, options, with_scipy=with_scipy, loop=loop)
 
 
 if __name__ == "__main__":

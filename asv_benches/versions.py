@@ -18,10 +18,11 @@ from pathlib import Path
 
 import click
 
-from .provenance import ROOT, commit
+from .tools.provenance import ROOT, commit
+from .tools.tables import head, row
 
 #: Run by its path in a process that finds the clfrnn of the folder where it was started.
-SERVED = Path(__file__).with_name("served.py")
+SERVED = Path(__file__).parent / "tools" / "served.py"
 START = "import runpy, sys; sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
 
 
@@ -93,11 +94,11 @@ def main(*, other: Path, device: str, rounds: int, scale: int) -> None:
         each.end()
     click.echo(f"{both[1].device}, {rounds} rounds\n")
     names = [commit(root.resolve()) or word for word, root in (("the other", other), ("this", ROOT))]
-    click.echo(f"| cloud | step | time | {' | '.join(names)} | ratio |\n|---|---|---|---:|---:|---:|")
+    head("cloud", "step", "time", *(f"{name}:" for name in names), "ratio:")
     for step, times in taken.items():
         before, now = (statistics.median(column) for column in zip(*times, strict=True))
         ratio = statistics.median(b / a for a, b in times)
-        click.echo(f"| {step} | {before:.3f} | {now:.3f} | {ratio:.2f} |")
+        row(step, f"{before:.3f}", f"{now:.3f}", f"{ratio:.2f}")
 
 
 if __name__ == "__main__":

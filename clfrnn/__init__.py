@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from .version import __version__
 
 if TYPE_CHECKING:
     from . import cluster, files, geometry
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     )
     from .functions import NeighborFunction
     from .index import Index
-    from .points.sessions import default_session
+    from .methods.named import check_keywords
+    from .points.argument_types import MethodName, MethodOptions
+    from .points.on_device import as_points, bounds, to_device
+    from .points.sessions import choose_session, default_session
     from .profile import DeviceProfile
     from .results import Nearest, NeighborList
     from .runtime.device import devices
@@ -46,6 +49,8 @@ __all__ = [
     "InvalidInputError",
     "KernelBuildError",
     "KernelSource",
+    "MethodName",
+    "MethodOptions",
     "Nearest",
     "NeighborFunction",
     "NeighborList",
@@ -53,8 +58,12 @@ __all__ = [
     "PrecisionWarning",
     "Session",
     "__version__",
+    "as_points",
+    "bounds",
     "build_index",
     "cell_from_parameters",
+    "check_keywords",
+    "choose_session",
     "cluster",
     "default_session",
     "devices",
@@ -63,6 +72,7 @@ __all__ = [
     "nearest",
     "precompile",
     "search",
+    "to_device",
 ]
 
 _MODULE_OF = {
@@ -76,19 +86,26 @@ _MODULE_OF = {
     "InvalidInputError": "errors",
     "KernelBuildError": "errors",
     "KernelSource": "answers.kernel_source",
+    "MethodName": "points.argument_types",
+    "MethodOptions": "points.argument_types",
     "Nearest": "results",
     "NeighborFunction": "functions",
     "NeighborList": "results",
     "NoDeviceError": "errors",
     "PrecisionWarning": "errors",
     "Session": "runtime.session",
+    "as_points": "points.on_device",
+    "bounds": "points.on_device",
     "build_index": "api",
     "cell_from_parameters": "domain.lattice",
+    "check_keywords": "methods.named",
+    "choose_session": "points.sessions",
     "default_session": "points.sessions",
     "devices": "runtime.device",
     "nearest": "api",
     "precompile": "compilation",
     "search": "api",
+    "to_device": "points.on_device",
 }
 
 

@@ -15,7 +15,6 @@ from .index import Index
 from .methods.named import check_keywords, check_method
 from .methods.traversal import Traversal
 from .points.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Rows, Sort
-from .points.conditions import arrays_of
 from .points.sessions import choose_session
 from .points.transfer import on_host
 from .prepare import build
@@ -102,7 +101,7 @@ def search(
     """
     check_keywords(search, method, options)
     named = check_method(method, options)
-    session = choose_session(session, points, queries, radius, batch, *arrays_of(where))
+    session = choose_session(session, points, queries, radius, batch, where)
     with session.lock:
         radius, per_query = on_host(session, radius)
         structure, _ = build(
@@ -117,9 +116,16 @@ def search(
             batch=batch,
             query_batch=query_batch,
         )
-        own_radii = radius if per_query else None
         given = ListArguments(
-            own_radii, include_self, distances, vectors, sort, half, max_bytes, None, where, query_batch
+            radius=radius if per_query else None,
+            include_self=include_self,
+            distances=distances,
+            vectors=vectors,
+            sort=sort,
+            half=half,
+            max_bytes=max_bytes,
+            where=where,
+            query_batch=query_batch,
         )
         found = query_list(Traversal(structure), ListState(session), queries, given, loops=False)
         return found.to_host() if to_host else found
@@ -253,7 +259,7 @@ def nearest(
     """
     check_keywords(nearest, method, options)
     named, k = check_method(method, options), check_k(k)
-    session = choose_session(session, points, queries, radius, batch, *arrays_of(where))
+    session = choose_session(session, points, queries, radius, batch, where)
     domain = box, cell, periodic
     with session.lock:
         if radius is not None:
@@ -270,15 +276,23 @@ def nearest(
                 batch=batch,
                 query_batch=query_batch,
             )
-            traversal, own_radii = Traversal(structure), radius if per_query else None
-            within = NearestArguments(k, own_radii, include_self, vectors, where, query_batch)
+            traversal = Traversal(structure)
+            within = NearestArguments(
+                k=k,
+                radius=radius if per_query else None,
+                include_self=include_self,
+                vectors=vectors,
+                where=where,
+                query_batch=query_batch,
+            )
             found = find_nearest(traversal, queries, within)
             traversal.checks.settle()
             return found
         if isinstance(where, Condition) and parts_of(where)[0].reads("r2"):
             raise InvalidInputError(
-                "radius: expected a number with a condition that reads r2, got None, and without a radius there is no "
-                "r2; pass the largest distance of a neighbor, or write the condition without r2"
+                "expected a number with a condition that reads r2, got None, and without a radius there is no "
+                "r2; pass the largest distance of a neighbor, or write the condition without r2",
+                argument="radius",
             )
         search = UnboundedSearch(
             session,
@@ -292,8 +306,9 @@ def nearest(
         )
         if where is not None and search.cloud.domain.has_images:
             raise InvalidInputError(
-                "radius: expected a number with where= in a periodic box, got None; images go on without end, and the "
-                "condition may hold for none of them: pass the largest distance of a neighbor"
+                "expected a number with where= in a periodic box, got None; images go on without end, and the "
+                "condition may hold for none of them: pass the largest distance of a neighbor",
+                argument="radius",
             )
         found = search.run(
             queries, include_self=bool(include_self), vectors=bool(vectors), where=where, query_batch=query_batch

@@ -58,11 +58,12 @@ def host_points(
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError) as error:
         raise InvalidInputError(
-            f"{name}: expected an array of shape (rows, dim), got {type(value).__name__} that numpy cannot "
-            f"convert ({error}); pass a rectangular array in host memory, or a pyopencl.array.Array"
+            f"expected an array of shape (rows, dim), got {type(value).__name__} that numpy cannot "
+            f"convert ({error}); pass a rectangular array in host memory, or a pyopencl.array.Array",
+            argument=name,
         ) from None
     if is_masked(value):
-        raise InvalidInputError(f"{name}: expected plain rows, got a masked array; drop the masked rows first")
+        raise InvalidInputError("expected plain rows, got a masked array; drop the masked rows first", argument=name)
     check_shape(array, name)
     if real is not None and isinstance(value, (list, tuple)) and array.dtype == np.float64:
         with np.errstate(over="ignore"):  # what becomes infinite is refused later
@@ -74,25 +75,30 @@ def check_shape(array: Any, name: str) -> Any:
     """Return `array`, or raise unless it has two axes and at least one column."""
     if array.dtype.kind not in "fiubc":
         raise InvalidInputError(
-            f"{name}: expected float32 or float64 numbers of shape (rows, dim), got dtype {array.dtype} "
-            f"of shape {array.shape}; convert it to a rectangular array of numbers"
+            f"expected float32 or float64 numbers of shape (rows, dim), got dtype {array.dtype} "
+            f"of shape {array.shape}; convert it to a rectangular array of numbers",
+            argument=name,
         )
     if array.shape == (0,):
         raise InvalidInputError(
-            f"{name}: expected shape (rows, dim), got none of either; pass numpy.zeros((0, dim)) for no {name}"
+            f"expected shape (rows, dim), got none of either; pass numpy.zeros((0, dim)) for no {name}", argument=name
         )
     if array.ndim == 1:
         raise InvalidInputError(
-            f"{name}: expected shape (rows, dim), got {array.shape}; use reshape(-1, 1) for points on a line, "
-            "or reshape(1, -1) for a single point"
+            f"expected shape (rows, dim), got {array.shape}; use reshape(-1, 1) for points on a line, "
+            "or reshape(1, -1) for a single point",
+            argument=name,
         )
     if array.ndim != 2 or array.shape[1] == 0:
         raise InvalidInputError(
-            f"{name}: expected shape (rows, dim) with dim at least 1, got {array.shape}; "
-            "pass one row of coordinates for each point"
+            f"expected shape (rows, dim) with dim at least 1, got {array.shape}; "
+            "pass one row of coordinates for each point",
+            argument=name,
         )
     if array.shape[0] > MOST_ROWS:
-        raise InvalidInputError(f"{name}: expected at most {MOST_ROWS:,} rows, got {array.shape[0]:,}; split the array")
+        raise InvalidInputError(
+            f"expected at most {MOST_ROWS:,} rows, got {array.shape[0]:,}; split the array", argument=name
+        )
     return array
 
 
@@ -115,13 +121,16 @@ def _as_real(
         largest = max(int(array.max()), -int(array.min())) if array.size else 0
         if largest > 1 << _EXACT[dtype]:
             raise InvalidInputError(
-                f"{name}: expected integers up to 2**{_EXACT[dtype]}, which {dtype} holds exactly, got {largest}; "
-                f"choose the rounding yourself with {name}.astype(numpy.{dtype}), or subtract an offset from all points"
+                f"expected integers up to 2**{_EXACT[dtype]}, which {dtype} holds exactly, got {largest}; "
+                f"choose the rounding yourself with {name}.astype(numpy.{dtype}), or subtract an offset from all "
+                "points",
+                argument=name,
             )
         return array.astype(dtype)
     raise InvalidInputError(
-        f"{name}: expected float32 or float64 (or float16, or integers), got {array.dtype}; "
-        f"convert with {name}.astype(numpy.float64) if no digit that matters is lost"
+        f"expected float32 or float64 (or float16, or integers), got {array.dtype}; "
+        f"convert with {name}.astype(numpy.float64) if no digit that matters is lost",
+        argument=name,
     )
 
 
@@ -139,7 +148,7 @@ def raise_non_finite(name: str, row: int, values: object = None) -> None:
     """Raise the error for a NaN or an infinity in `row`."""
     got = f" with {np.asarray(values).tolist()}" if values is not None else ""
     raise InvalidInputError(
-        f"{name}: expected finite numbers, got NaN or inf in row {row}{got}; remove or repair that row"
+        f"expected finite numbers, got NaN or inf in row {row}{got}; remove or repair that row", argument=name
     )
 
 
@@ -152,19 +161,21 @@ def _numbers(radius: object, name: str = "radius") -> npt.NDArray[Any]:
     """Return `radius` as an array of real numbers."""
     if is_masked(radius):
         raise InvalidInputError(
-            f"{name}: expected a number or one per query, got a masked array; fill it, or drop the masked queries"
+            "expected a number or one per query, got a masked array; fill it, or drop the masked queries", argument=name
         )
     try:
         array = np.asarray(radius)
     except (ValueError, TypeError) as error:
         raise InvalidInputError(
-            f"{name}: expected a number or one per query, got {_shown(radius)} ({error}); pass a flat list of numbers"
+            f"expected a number or one per query, got {_shown(radius)} ({error}); pass a flat list of numbers",
+            argument=name,
         ) from None
     if array.dtype.kind == "O" and (numbers := real_array(radius)) is not None:
         return numbers  # fractions, decimals, and integers beyond int64
     if array.dtype.kind not in "fiu":
         raise InvalidInputError(
-            f"{name}: expected a number, got {_shown(radius)}; pass a distance in the points' unit, or one per query"
+            f"expected a number, got {_shown(radius)}; pass a distance in the points' unit, or one per query",
+            argument=name,
         )
     return array
 
@@ -175,7 +186,9 @@ def one_radius(value: object, dtype: np.dtype[Any], name: str = "radius") -> flo
         return float(dtype.type(value))  # most radii: the general check takes as long as several launches
     array = _numbers(value, name)
     if array.ndim:
-        raise InvalidInputError(f"{name}: expected a number, got {_shown(value)}; pass a float in the points' unit")
+        raise InvalidInputError(
+            f"expected a number, got {_shown(value)}; pass a float in the points' unit", argument=name
+        )
     with np.errstate(all="ignore"):
         rounded = dtype.type(real_number(array))
     got = f"{rounded}"
@@ -189,8 +202,8 @@ def round_radii(value: object, rows: int, dtype: np.dtype[Any], name: str = "rad
     array = _numbers(value, name)
     if array.shape != (rows,):
         raise InvalidInputError(
-            f"{name}: expected a number or shape ({rows},), got shape {array.shape}; pass one for all, or one for each "
-            "query"
+            f"expected a number or shape ({rows},), got shape {array.shape}; pass one for all, or one for each query",
+            argument=name,
         )
     with np.errstate(all="ignore"):
         return check_radii(np.ascontiguousarray(array.astype(dtype)), name)
@@ -206,8 +219,9 @@ def check_radii(radii: npt.NDArray[Any], name: str, *, got: str = "") -> npt.NDA
     if bad.any():
         k = int(np.argmax(bad))
         raise InvalidInputError(
-            f"{name}: expected a finite number of at least 0 whose square is finite in {radii.dtype}, "
-            f"got {got or f'{radii[k]} in row {k}'}; pass a distance in the points' unit"
+            f"expected a finite number of at least 0 whose square is finite in {radii.dtype}, "
+            f"got {got or f'{radii[k]} in row {k}'}; pass a distance in the points' unit",
+            argument=name,
         )
     return radii
 

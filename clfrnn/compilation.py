@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from . import clouds
 from .api import build_index, search
-from .arrays import REAL_OF
 from .errors import InvalidInputError
 from .host.numbers import shown, whole_number
-from .methods.named import check_keywords, check_method, refuse_dim
+from .methods.named import check_keywords
 from .points.argument_types import MethodName, MethodOptions
 from .points.sessions import choose_session
 from .runtime.session import Session
@@ -73,14 +72,16 @@ def precompile(
     """
     check_keywords(precompile, method, options)
     session = choose_session(session)
-    dim, real = _checked(dim, dtype, method, options)
-    box: dict[str, Any] = {"box": (1.0,) * dim} if periodic else {}
+    given: dict[str, Any] = {"method": method, "session": session, **options}
+    dim, real = _check(session, dim, dtype, given)
+    if periodic:
+        given["box"] = (1.0,) * dim
     for n, neighbors in itertools.product(_sizes(session, dim, method), _NEIGHBORS):
         points = clouds.uniform(n, dim, dtype=real)
         radius = 0.5 * (neighbors / n) ** (1 / dim)
         for distances in (False, True):
-            search(points, radius, distances=distances, method=method, session=session, **box, **options)
-            index = build_index(points, radius, method=method, session=session, **box, **options)
+            search(points, radius, distances=distances, **given)
+            index = build_index(points, radius, **given)
             index.query(distances=distances)
             index.update(points)
             index.query(distances=distances)
@@ -88,18 +89,29 @@ def precompile(
         index.check()
 
 
-def _checked(dim: object, dtype: npt.DTypeLike, method: object, options: Mapping[str, Any]) -> tuple[int, Any]:
-    """`dim` and `dtype`, or an error where there are no such points, or the method does not serve them."""
+def _check(session: Session, dim: object, dtype: npt.DTypeLike, given: Mapping[str, Any]) -> tuple[int, Any]:
+    """`dim` and `dtype`, or an error where there are no such points, or where the method does not serve them."""
     try:
         real = np.dtype(dtype)
     except TypeError:
         real = np.dtype(object)
-    if real not in REAL_OF:
-        raise InvalidInputError(f"dtype: expected float32 or float64, got {shown(dtype)}; pass points.dtype")
+    if real not in (np.float32, np.float64):
+        raise InvalidInputError(f"expected float32 or float64, got {shown(dtype)}; pass points.dtype", argument="dtype")
+    if real == np.float64 and not session.profile.fp64:
+        raise InvalidInputError(
+            f"expected float32, as {session.profile} has no fp64, got float64; choose another device", argument="dtype"
+        )
     number = whole_number(dim)
     if number is None or number < 1:
-        raise InvalidInputError(f"dim: expected a whole number of at least 1, got {shown(dim)}; pass points.shape[1]")
-    refuse_dim(check_method(method, options), number, "dim")
+        raise InvalidInputError(
+            f"expected a whole number of at least 1, got {shown(dim)}; pass points.shape[1]", argument="dim"
+        )
+    try:
+        build_index(np.empty((0, number), real), 1.0, **given)
+    except InvalidInputError as error:
+        if error.argument != "points":
+            raise
+        raise InvalidInputError(error.problem, argument="dim") from None
     return number, real
 
 

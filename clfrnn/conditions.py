@@ -157,11 +157,11 @@ def _check_texts(expression: str, preamble: str) -> None:
     """Raise for texts that are no condition."""
     for name, text in (("expression", expression), ("preamble", preamble)):
         if problem := check_reading(text) or check_names(text):
-            raise InvalidInputError(f"{name}: {problem}")
+            raise InvalidInputError(problem, argument=name)
     if problem := check_preamble(preamble):
-        raise InvalidInputError(f"preamble: {problem}")
+        raise InvalidInputError(problem, argument="preamble")
     if problem := _check_expression(expression, preamble):
-        raise InvalidInputError(f"expression: {problem}")
+        raise InvalidInputError(problem, argument="expression")
 
 
 @functools.lru_cache(maxsize=64)
@@ -220,7 +220,7 @@ def _take(name: str, value: Any) -> tuple[Argument, Any]:
     """The declaration of a value, and the value as it is held: an int, a float, an array."""
     check_name(name, "where", "a keyword of searches")
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or is_keyword(name):
-        raise InvalidInputError(f"{name}: this is no name for a value in OpenCL C; choose another one")
+        raise InvalidInputError("this is no name for a value in OpenCL C; choose another one", argument=name)
     if is_device_array(value):
         return Argument(name, _ctype(name, value.dtype), buffer=True, const=True), value
     array, listed = _host(name, value), isinstance(value, (list, tuple))
@@ -239,16 +239,18 @@ def _host(name: str, value: Any) -> np.ndarray[Any, Any]:
         array = np.array(value, order="C", copy=True)
     except (ValueError, TypeError, RuntimeError) as error:
         raise InvalidInputError(
-            f"{name}: expected a number or an array of numbers, got {type(value).__name__} that numpy cannot convert "
-            f"({error}); pass a rectangular array"
+            f"expected a number or an array of numbers, got {type(value).__name__} that numpy cannot convert "
+            f"({error}); pass a rectangular array",
+            argument=name,
         ) from None
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise InvalidInputError(
-            f"{name}: expected a number or an array of numbers, got {type(value).__name__} of dtype {array.dtype}; "
-            "convert it to integers, float32 or float64"
+            f"expected a number or an array of numbers, got {type(value).__name__} of dtype {array.dtype}; "
+            "convert it to integers, float32 or float64",
+            argument=name,
         )
     if is_masked(value):
-        raise InvalidInputError(f"{name}: expected plain numbers, got a masked array; fill it first")
+        raise InvalidInputError("expected plain numbers, got a masked array; fill it first", argument=name)
     narrow = array.dtype.kind == "f" and array.dtype.itemsize == 2
     return array.astype(np.float32 if narrow else array.dtype.newbyteorder("="), copy=False)
 
@@ -258,7 +260,7 @@ def _number(name: str, number: float) -> tuple[Argument, Any]:
         return Argument(name, "real", buffer=False, const=True), number
     if not _INT.min <= int(number) <= _INT.max:
         raise InvalidInputError(
-            f"{name}: expected an int of 32 bits, got {number}; pass an array of one int64, and write {name}[0]"
+            f"expected an int of 32 bits, got {number}; pass an array of one int64, and write {name}[0]", argument=name
         )
     return Argument(name, "int", buffer=False, const=True), int(number)
 
@@ -266,7 +268,8 @@ def _number(name: str, number: float) -> tuple[Argument, Any]:
 def _ctype(name: str, dtype: np.dtype[Any]) -> str:
     if dtype not in _CTYPES:
         raise InvalidInputError(
-            f"{name}: expected an array of integers, float32 or float64, got {dtype}; pass an array of plain numbers, "
-            "several for each row if need be, and index it by row"
+            f"expected an array of integers, float32 or float64, got {dtype}; pass an array of plain numbers, "
+            "several for each row if need be, and index it by row",
+            argument=name,
         )
     return _CTYPES[dtype]

@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pyopencl as cl
 import pyopencl.array as cla
 
+from .host.locks import queue_lock
 from .host.memory import check_host_memory
 from .host.process import check_process
-from .host.turns import queue_lock
 
 __all__ = ["ArrayOperations", "DeviceArray", "read_only_copy", "read_strided"]
 
@@ -178,7 +178,7 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
         check_process()
         check_host_memory(self.nbytes, "a copy in host memory")
         queue = queue or self.queue
-        with _turn(queue):
+        with _lock_of(queue):
             if self.flags.forc:
                 found: npt.NDArray[Any] = super().get(queue, ary)
                 return found
@@ -192,9 +192,9 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
         """The elements as numbers of Python, in lists for the axes."""
         return self.get().tolist()
 
-    def item(self, *place: Any) -> Any:
-        """The only element, or that at a place, as a number of Python."""
-        return self.get().item(*place)
+    def item(self, *index: Any) -> Any:
+        """The only element, or that at an index, as a number of Python."""
+        return self.get().item(*index)
 
     def __int__(self) -> int:
         return int(self.get())
@@ -324,7 +324,7 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
     def __getitem__(self, key: Any) -> Any:
         if not _is_basic(key):
             return self._new_from(self.get()[_to_host(key)])
-        # numpy finds the shape, the strides and the place of a view. Its memory is not there, so it is never read.
+        # numpy finds the shape, the strides and the offset of a view. Its memory is not there, so it is never read.
         whole = np.lib.stride_tricks.as_strided(np.empty(0, self.dtype), self.shape, self.strides, writeable=False)
         keys = key if isinstance(key, tuple) else (key,)
         view = whole[keys if any(each is ... for each in keys) else (*keys, ...)]
@@ -346,7 +346,7 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
             if np.ndim(given) == 0 and target.flags.forc and target.dtype.kind in "iuf":
                 number = np.empty((), target.dtype)
                 number[...] = given
-                with _turn(target.queue):
+                with _lock_of(target.queue):
                     cla.Array.fill(target, number[()])
                 return
             host = np.empty(target.shape, target.dtype)
@@ -358,10 +358,10 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
         if not isinstance(other, DeviceArray) or not _is_like(other, self) or _overlaps(other, self):
             return False
         if self.size and self.base_data is not other.base_data:
-            with _turn(self.queue):
-                places = {"src_offset": other.offset, "dst_offset": self.offset, "byte_count": self.nbytes}
+            with _lock_of(self.queue):
+                stretch = {"src_offset": other.offset, "dst_offset": self.offset, "byte_count": self.nbytes}
                 before = [*self.events, *other.events]
-                self.add_event(cl.enqueue_copy(self.queue, self.base_data, other.base_data, **places, wait_for=before))
+                self.add_event(cl.enqueue_copy(self.queue, self.base_data, other.base_data, **stretch, wait_for=before))
         return True
 
     def _write(self, host: npt.NDArray[Any]) -> None:
@@ -369,7 +369,7 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
         check_process()
         if not self.size:
             return
-        with _turn(self.queue):
+        with _lock_of(self.queue):
             if self.flags.forc:
                 self.set(np.asarray(host, order="C" if self.flags.c_contiguous else "F"))
             else:
@@ -394,7 +394,7 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
     def copy(self, queue: Any = None) -> DeviceArray[Element_co]:
         """A copy on the device."""
         if self.flags.forc and queue is None:
-            with _turn(self.queue):
+            with _lock_of(self.queue):
                 return super().copy()
         copied = self._new_from(np.atleast_1d(self.get())).reshape(self.shape)
         return copied if queue is None else copied.with_queue(queue)
@@ -415,7 +415,7 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
         return self[tuple(0 if length == 1 else slice(None) for length in self.shape)]
 
 
-def _turn(queue: cl.CommandQueue | None) -> AbstractContextManager[Any]:
+def _lock_of(queue: cl.CommandQueue | None) -> AbstractContextManager[Any]:
     """The lock of a queue, where there is one."""
     return contextlib.nullcontext() if queue is None else queue_lock(queue.int_ptr)
 
@@ -443,7 +443,7 @@ def _is_array(side: object) -> bool:
 
 
 def _is_like(one: DeviceArray[Any], other: DeviceArray[Any]) -> bool:
-    """Whether two arrays have the same queue and dtype, and their elements at the same places."""
+    """Whether two arrays have the same queue and dtype, and their elements at the same offsets."""
     if one.shape != other.shape or one.dtype != other.dtype or one.queue is None or one.queue != other.queue:
         return False
     return bool(
@@ -478,7 +478,7 @@ def _reduce(array: DeviceArray[Any], reduction: str, given: Sequence[Any], named
     check_process()
     operations = array.allocator
     if isinstance(operations, ArrayOperations) and not _has_values(given, named):
-        with _turn(array.queue):
+        with _lock_of(array.queue):
             if operations.serves(array):
                 return operations.reduce(reduction, array)
     return getattr(array.get(), reduction)(*given, **named)
@@ -520,7 +520,7 @@ def _compute_by_kernel(
         dtype != out.dtype or not _is_like(out, lead) or any(_overlaps(each, out) for each in arrays)
     ):
         return None
-    with _turn(lead.queue):
+    with _lock_of(lead.queue):
         alike = [side if _is_array(side) else _as_number(side, lead.dtype) for side in sides]
         if any(side is None for side in alike):
             return None

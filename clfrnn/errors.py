@@ -18,7 +18,16 @@ class ClfrnnError(Exception):
 
 
 class InvalidInputError(ClfrnnError, ValueError):
-    """An argument has a value that cannot be searched: a NaN, a wrong shape, a negative radius."""
+    """An argument has a value that cannot be searched: a NaN, a wrong shape, a negative radius.
+
+    It has ``argument``, the name of that argument, or None where no single argument is meant; and ``problem``, the
+    message without the name.
+    """
+
+    def __init__(self, problem: str, *, argument: str | None = None) -> None:
+        super().__init__(problem if argument is None else f"{argument}: {problem}")
+        self.argument = argument
+        self.problem = problem
 
 
 class ArgumentError(InvalidInputError, TypeError):

@@ -230,7 +230,9 @@ class WalkFunction:
         names = [argument.name for argument in found]
         for name in names:
             if names.count(name) > 1:
-                raise InvalidInputError(f"arguments: {name!r} is declared {names.count(name)} times; rename one")
+                raise InvalidInputError(
+                    f"{name!r} is declared {names.count(name)} times; rename one", argument="arguments"
+                )
         return found
 
     @functools.cached_property
@@ -291,13 +293,14 @@ def check_text(name: str, text: object) -> None:
     """Raise for what no compiler takes: no text, or text with half of a character, which no encoding has."""
     if not isinstance(text, str):
         raise InvalidInputError(
-            f"{name}: expected OpenCL C in a str, got {type(text).__name__}; pass the text of the code"
+            f"expected OpenCL C in a str, got {type(text).__name__}; pass the text of the code", argument=name
         )
     if half := _SURROGATE.search(text):
         line = text.count("\n", 0, half.start()) + 1
         raise InvalidInputError(
-            f"{name}: line {line}: expected text, got {half[0]!r}, a lone surrogate, which no file or compiler takes; "
-            "read the code as UTF-8, or delete it"
+            f"line {line}: expected text, got {half[0]!r}, a lone surrogate, which no file or compiler takes; "
+            "read the code as UTF-8, or delete it",
+            argument=name,
         )
 
 
@@ -307,26 +310,26 @@ def _check_code(*, preamble: str, arguments: str, state: str, per_neighbor: str,
     texts = {"preamble": preamble, "arguments": arguments, "state": state, "per_neighbor": per_neighbor}
     for name, text in {**texts, "finish": finish}.items():
         if problem := check_reading(text) or (check_names(text) if name != "arguments" else None):
-            raise InvalidInputError(f"{name}: {problem}")
+            raise InvalidInputError(problem, argument=name)
     if problem := check_preamble(preamble):
-        raise InvalidInputError(f"preamble: {problem}")
+        raise InvalidInputError(problem, argument="preamble")
     macros = forbidden_macros(preamble)
     for name, text in (("state", state), ("per_neighbor", per_neighbor), ("finish", finish)):
         if problem := check_piece(text, macros):
-            raise InvalidInputError(f"{name}: {problem}")
+            raise InvalidInputError(problem, argument=name)
     if problem := check_leaving(state, preamble) or check_state(state, preamble):
-        raise InvalidInputError(f"state: {problem}")
+        raise InvalidInputError(problem, argument="state")
     if problem := check_leaving(per_neighbor, preamble, state, free=_FREE):
-        raise InvalidInputError(f"per_neighbor: {problem}")
+        raise InvalidInputError(problem, argument="per_neighbor")
     if problem := check_leaving(finish, preamble, state, per_neighbor):
-        raise InvalidInputError(f"finish: {problem}")
+        raise InvalidInputError(problem, argument="finish")
 
 
 def check_name(name: str, where: str, keyword: str) -> None:
     """Raise for an argument whose name is a `keyword` of the calls that pass it, or belongs to the library."""
     if name in CALL_KEYWORDS | _IN_SCOPE or name.lower().startswith("frnn_"):
         why = keyword if name in CALL_KEYWORDS else "a name of the library's"
-        raise InvalidInputError(f"{where}: {name!r} is {why}; choose another name")
+        raise InvalidInputError(f"{name!r} is {why}; choose another name", argument=where)
 
 
 def _parse(declaration: str) -> Argument:
@@ -338,14 +341,16 @@ def _parse(declaration: str) -> Argument:
     known = {"const", "global", "__global", "restrict", "volatile"}
     if not match or words - known or pointer != is_global or match["type"] in known:
         raise InvalidInputError(
-            f"arguments: expected 'T name' or 'global [const] T *name', got {declaration!r}; "
-            "declare scalars by value and arrays as global pointers"
+            f"expected 'T name' or 'global [const] T *name', got {declaration!r}; "
+            "declare scalars by value and arrays as global pointers",
+            argument="arguments",
         )
     ctype = _plain_type(match["type"])
     if not pointer and not _VALUE.match(ctype):
         raise InvalidInputError(
-            f"arguments: expected a number, a vector of OpenCL C, real or real_vec, got {declaration!r}; "
-            "other types are passed as global pointers"
+            f"expected a number, a vector of OpenCL C, real or real_vec, got {declaration!r}; "
+            "other types are passed as global pointers",
+            argument="arguments",
         )
     return Argument(name=match["name"], ctype=ctype, buffer=pointer, const="const" in words)
 

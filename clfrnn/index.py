@@ -20,8 +20,8 @@ from .conditions import Condition
 from .device_array import DeviceArray, read_only_copy
 from .errors import InvalidInputError
 from .functions import NeighborFunction
+from .host.locks import locked
 from .host.numbers import shown, whole_number
-from .host.turns import locked
 from .methods import Method
 from .methods.structure import SearchStructure
 from .methods.traversal import Traversal
@@ -225,7 +225,9 @@ class Index:
         -----
         Cost: one visit, of what is not farther than the last neighbor so far; not waited for. See :doc:`nearest`.
         """
-        given = NearestArguments(k, radius, include_self, vectors, where, query_batch)
+        given = NearestArguments(
+            k=k, radius=radius, include_self=include_self, vectors=vectors, where=where, query_batch=query_batch
+        )
         return find_nearest(self._traversal, queries, given)
 
     def visit(
@@ -346,7 +348,18 @@ class Index:
         the rows are enqueued before that wait; with a `hint` the wait comes when the list is first read. Where pairs
         exceed the hint, or those of the last list by more than an eighth, rows are written once more.
         """
-        given = ListArguments(radius, include_self, distances, vectors, sort, half, max_bytes, hint, where, query_batch)
+        given = ListArguments(
+            radius=radius,
+            include_self=include_self,
+            distances=distances,
+            vectors=vectors,
+            sort=sort,
+            half=half,
+            max_bytes=max_bytes,
+            hint=hint,
+            where=where,
+            query_batch=query_batch,
+        )
         found = query_list(self._traversal, self._lists, queries, given, loops=True)
         return found.to_host() if to_host else found
 
@@ -386,7 +399,17 @@ class Index:
         Cost: one visit for the counts, a visit for each list, 12 bytes for each query on the host, and on a GPU a copy
         of the points for lists with attributes.
         """
-        given = ListArguments(radius, include_self, distances, vectors, sort, half, max_bytes, None, where, query_batch)
+        given = ListArguments(
+            radius=radius,
+            include_self=include_self,
+            distances=distances,
+            vectors=vectors,
+            sort=sort,
+            half=half,
+            max_bytes=max_bytes,
+            where=where,
+            query_batch=query_batch,
+        )
         return query_blocks(self._traversal, queries, given)
 
     def explain(self, *, long: bool = False) -> str:
@@ -501,8 +524,9 @@ def _as_shape(shape: object) -> tuple[int, ...]:
     sizes = tuple(-1 if (size := whole_number(each)) is None else size for each in given)
     if min(sizes, default=0) < 0 or max(sizes, default=0) >= 2**63:
         raise InvalidInputError(
-            f"shape: expected a whole number, or one for each axis, of at least 0, got {shown(shape)}; pass index."
-            "num_points for one number for each point"
+            f"expected a whole number, or one for each axis, of at least 0, got {shown(shape)}; pass index."
+            "num_points for one number for each point",
+            argument="shape",
         )
     return sizes
 
@@ -514,5 +538,7 @@ def _as_dtype(dtype: npt.DTypeLike | None, default: np.dtype[Any]) -> np.dtype[A
     except (TypeError, ValueError):
         found = np.dtype(object)
     if found.hasobject:
-        raise InvalidInputError(f"dtype: expected a dtype of numbers, got {shown(dtype)}; pass numpy.float32, say")
+        raise InvalidInputError(
+            f"expected a dtype of numbers, got {shown(dtype)}; pass numpy.float32, say", argument="dtype"
+        )
     return found

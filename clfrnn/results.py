@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from .device_array import DeviceArray, read_only_copy
 from .errors import ClfrnnError, InvalidInputError
-from .host.turns import HasLock
+from .host.locks import HasLock
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -223,8 +223,9 @@ class NeighborList:
         if again.any():
             k = order[int(np.argmax(again))]
             raise InvalidInputError(
-                f"to_scipy: query {rows[k]} sees several images of point {points[k]}, and a matrix has one place for "
-                "them; use to_coo(), or a radius below half the length of the box"
+                f"query {rows[k]} sees several images of point {points[k]}, and a matrix has one place for "
+                "them; use to_coo(), or a radius below half the length of the box",
+                argument="to_scipy",
             )
 
     @property
@@ -250,7 +251,8 @@ class NeighborList:
         columns = longest if width is None else operator.index(width)
         if columns < longest:
             raise InvalidInputError(
-                f"width: expected at least {longest}, the longest row, got {columns}; leave it out to fit all rows"
+                f"expected at least {longest}, the longest row, got {columns}; leave it out to fit all rows",
+                argument="width",
             )
         padded = np.full((len(self), columns), fill, np.int32)
         padded[np.arange(columns) < counts[:, None]] = self.to_host().indices

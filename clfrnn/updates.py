@@ -120,8 +120,9 @@ class PointUpdates:
         dim = self._structure.problem.dim
         if points.shape[1] != dim:
             raise InvalidInputError(
-                f"points: expected shape (n, {dim}), as the index has, got {points.shape}; "
-                "build a new index for another number of coordinates"
+                f"expected shape (n, {dim}), as the index has, got {points.shape}; "
+                "build a new index for another number of coordinates",
+                argument="points",
             )
 
     def _bounded(self, points: cla.Array, domain: Domain, *, at_once: bool = False) -> NewPoints:

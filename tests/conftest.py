@@ -292,17 +292,21 @@ def assert_same(found, expected, *, order=slice(None)):
 
 
 def same_rows(found, expected, *, by_distance=False):
-    """The rows of a list are those of the reference, in any order, with their distances if it has any."""
+    """The rows of a list are those of the reference, in any order, with all columns that both have."""
     found = host(found)
     assert np.array_equal(found.offsets, expected.offsets)
-    rows, distances = rows_of(expected), found.distances
+    rows = rows_of(expected)
     if by_distance:
-        assert not ((np.diff(rows) == 0) & (np.diff(distances) < 0)).any()
-    keys = [found.indices, rows] if distances is None else [distances, found.indices, rows]
-    truth = [expected.indices, rows] if distances is None else [expected.distances, expected.indices, rows]
-    order, right = np.lexsort(keys), np.lexsort(truth)
-    for key, true in zip(keys, truth, strict=True):
-        assert np.array_equal(key[order], true[right])
+        assert not ((np.diff(rows) == 0) & (np.diff(found.distances) < 0)).any()
+    names = [name for name in COLUMNS[1:] if getattr(found, name) is not None and getattr(expected, name) is not None]
+    in_order = []
+    for each in (found, expected):
+        columns = [getattr(each, name) for name in names]
+        keys = [lane for column in columns for lane in np.atleast_2d(column.T)]
+        in_order.append(np.lexsort((*keys[::-1], rows)))
+    for name in names:
+        mine, theirs = (getattr(each, name)[order] for each, order in zip((found, expected), in_order, strict=True))
+        assert np.array_equal(mine, theirs), name
 
 
 def assert_counts(counts, expected):
@@ -506,7 +510,7 @@ def before_allocations(called):
     plain = clfrnn.Session.scratch
 
     def scratch(session, size, dtype, *, purpose):
-        called(session, size * dtype.itemsize, purpose)
+        called(session, size * dtype.itemsize, str(purpose))
         return plain(session, size, dtype, purpose=purpose)
 
     clfrnn.Session.scratch = scratch

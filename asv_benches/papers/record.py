@@ -19,7 +19,7 @@ import clfrnn
 from clfrnn.profile import DeviceProfile
 
 from ..benchmarks.common import PLATFORMS
-from ..provenance import commit
+from ..tools.provenance import commit
 from .paper import SCALES, Measurement, Paper, Results
 
 __all__ = ["Record", "machine", "records_of"]

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from .. import style
+from ..tools import style
 from .paper import Panel, Paper, Plot, Results, Table
 from .record import Record
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from clfrnn.errors import ClfrnnError
 
-from ..provenance import commit
+from ..tools.provenance import commit
 from .agreement import ULPS
 from .clouds import LARGE, SMALL, Cloud
 from .machine import processor

@@ -12,6 +12,7 @@ import numpy as np
 from clfrnn import clouds
 
 from ..benchmarks.common import uniform_radius
+from ..tools.clouds import cube
 
 Points = np.ndarray[Any, Any]
 
@@ -31,11 +32,6 @@ class Cloud:
     def part(self, points: Points, divisor: int) -> tuple[Points, float]:
         """The first of so many parts, points being in random order, and the radius that finds as many neighbors."""
         return points[: len(points) // divisor], float(np.float32(self.radius * divisor ** (1 / self.fills)))
-
-
-def cube(n: int, side: float = 1.0) -> Points:
-    """A uniform cloud of fixed seed, the one of ``asv_benches.quick``."""
-    return np.random.default_rng(0).random((n, 3), dtype=np.float32) * np.float32(side)
 
 
 def uniform(n: int, neighbors: float, label: str) -> Cloud:

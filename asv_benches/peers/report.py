@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import style
+from ..tools import style
 from .clouds import Cloud
 from .measurement import Outcome
 

@@ -96,7 +96,7 @@ def find_nearest(traversal: Traversal, queries: Any, given: NearestArguments) ->
         return find_k_nearest(traversal, request, check_k(given.k), vectors=bool(given.vectors))
     if given.vectors:
         raise InvalidInputError(
-            "vectors: expected k with vectors=True, got k=None; pass k=1 for one neighbor's vectors"
+            "expected k with vectors=True, got k=None; pass k=1 for one neighbor's vectors", argument="vectors"
         )
     request = make_request(traversal, queries, radius=given.radius, **asked)
     indices = traversal.session.allocate(request.m, INT, purpose="the nearest neighbors")

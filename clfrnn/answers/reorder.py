@@ -33,12 +33,15 @@ def _row_for_each_point(traversal: Traversal, name: str, array: Any) -> cla.Arra
     values = array if is_device_array(array) else np.ascontiguousarray(array)
     if values.ndim == 0 or values.shape[0] != traversal.num_points or values.dtype.hasobject:
         raise InvalidInputError(
-            f"{name}: expected one row for each of the {traversal.num_points:,} points, got shape {values.shape} "
-            f"and {values.dtype}; pass numbers, in the order in which the points were given"
+            f"expected one row for each of the {traversal.num_points:,} points, got shape {values.shape} "
+            f"and {values.dtype}; pass numbers, in the order in which the points were given",
+            argument=name,
         )
     if not is_device_array(values):
         return session.upload(values, purpose=name)
     check_context(session, values, name)
     if not values.flags.c_contiguous:
-        raise InvalidInputError(f"{name}: expected a contiguous array, got strides {values.strides}; pass a copy")
+        raise InvalidInputError(
+            f"expected a contiguous array, got strides {values.strides}; pass a copy", argument=name
+        )
     return own_copy(session, values)

@@ -57,13 +57,15 @@ def make_request(
     scalar, radii = _take_radius(traversal, radius, m, running)
     if half and array is not None:
         raise InvalidInputError(
-            f"half: expected no queries, got {array.shape[0]:,} of them; pairs between queries and points have no "
-            "half: leave one of the two out"
+            f"expected no queries, got {array.shape[0]:,} of them; pairs between queries and points have no "
+            "half: leave one of the two out",
+            argument="half",
         )
     if half and radii is not None:
         raise InvalidInputError(
-            f"half: expected one radius for all, got one per query, of shape ({m},), and the relation is not symmetric "
-            "then; pass one radius, or leave half out"
+            f"expected one radius for all, got one per query, of shape ({m},), and the relation is not symmetric "
+            "then; pass one radius, or leave half out",
+            argument="half",
         )
     condition = bind_condition(session, where, traversal.dtype, m=m, n=traversal.num_points)
     if by_system:
@@ -124,8 +126,9 @@ def _check_width(traversal: Traversal, queries: cla.Array) -> None:
     """Raise where queries have not as many coordinates as the points."""
     if queries.shape[1] != traversal.dim:
         raise InvalidInputError(
-            f"queries: expected shape (m, {traversal.dim}), as the points have, got {queries.shape}; "
-            f"pass {traversal.dim} coordinates for each query"
+            f"expected shape (m, {traversal.dim}), as the points have, got {queries.shape}; "
+            f"pass {traversal.dim} coordinates for each query",
+            argument="queries",
         )
 
 
@@ -153,5 +156,7 @@ def natural(name: str, value: Any) -> int | None:
         return None
     number = whole_number(value)
     if number is None or number < 0:
-        raise InvalidInputError(f"{name}: expected a whole number of at least 0, got {shown(value)}; pass it as an int")
+        raise InvalidInputError(
+            f"expected a whole number of at least 0, got {shown(value)}; pass it as an int", argument=name
+        )
     return number

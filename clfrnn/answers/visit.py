@@ -33,8 +33,9 @@ def visit(
     """See :meth:`clfrnn.Index.visit`; `arguments` are the values of those that the function declares."""
     if not isinstance(function, NeighborFunction):
         raise InvalidInputError(
-            f"function: expected a clfrnn.NeighborFunction, got {type(function).__name__}; "
-            "wrap the code: clfrnn.NeighborFunction(per_neighbor=...)"
+            f"expected a clfrnn.NeighborFunction, got {type(function).__name__}; "
+            "wrap the code: clfrnn.NeighborFunction(per_neighbor=...)",
+            argument="function",
         )
     session = traversal.session
     if session.profile.kind != "gpu":  # other calls allocate memory, which is looked at then

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from .. import __version__
 from ..errors import ClfrnnError
 from ..host.printable import printable
+from ..version import __version__
 from .arguments import Failure, explained
 from .demo import demo
 from .devices import devices

@@ -106,7 +106,7 @@ def naming_files(points: Path, queries: Path | None) -> Iterator[None]:
     try:
         yield
     except InvalidInputError as error:
-        for name, path in (("points", points), ("queries", queries)):
-            if str(error).startswith(f"{name}: ") and path is not None:
-                raise InvalidInputError(f"{label(path)}: {error}") from error
-        raise
+        path = {"points": points, "queries": queries}.get(error.argument or "")
+        if path is None:
+            raise
+        raise InvalidInputError(f"{label(path)}: {error}") from error

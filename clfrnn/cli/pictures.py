@@ -62,17 +62,17 @@ def new_figure() -> Any:
 
 @ignored_warnings()
 def add_cloud(
-    figure: Any, place: tuple[int, int, int], *layers: tuple[np.ndarray[Any, Any], dict[str, Any]]
+    figure: Any, panel: tuple[int, int, int], *layers: tuple[np.ndarray[Any, Any], dict[str, Any]]
 ) -> tuple[Any, list[Any]]:
     """Draw points as dots into a panel of a figure, and return its axes, and what was drawn for each layer.
 
     Parameters
     ----------
-    place : the panel: numbers of rows and columns of the figure, and its position in them from 1 on
+    panel : the panel: numbers of rows and columns of the figure, and its position in them from 1 on
     layers : (n, dim) points, of which the first three coordinates are drawn, and how they look; later ones on top
     """
     dim = min(layers[0][0].shape[1], 3)
-    axes = figure.add_subplot(*place, **({"projection": "3d", "computed_zorder": False} if dim == 3 else {}))
+    axes = figure.add_subplot(*panel, **({"projection": "3d", "computed_zorder": False} if dim == 3 else {}))
     drawn = []
     for points, looks in layers:
         columns: list[Any] = [points[:, k] for k in range(dim)] + [np.zeros(len(points))] * (dim == 1)

@@ -175,19 +175,19 @@ def _list(index: Index, sources: Any, counts: Any, given: dict[str, Any]) -> dic
     _check_memory(pairs, 8 * (len(counts) + 1) + each * pairs, 2 * budget, given)
     arrays: dict[str, Any] = {}
     offsets = np.zeros(len(counts) + 1, np.int64 if pairs > np.iinfo(np.int32).max else np.int32)
-    row = place = 0
+    row = start = 0
     with _progress("listing") as shown:
         parts = index.query_blocks(sources, max_bytes=budget, **options)
         for part in parts if len(counts) else [index.query(sources, **options)]:
             host = part.to_host()
-            end = place + host.num_pairs
-            offsets[row + 1 : row + len(host) + 1] = place + host.offsets[1:]
+            end = start + host.num_pairs
+            offsets[row + 1 : row + len(host) + 1] = start + host.offsets[1:]
             for name in _FIELDS:
                 if (found := getattr(host, name)) is not None:
                     if name not in arrays:
                         arrays[name] = np.empty((pairs, *found.shape[1:]), found.dtype)
-                    arrays[name][place:end] = found
-            row, place = row + len(host), end
+                    arrays[name][start:end] = found
+            row, start = row + len(host), end
             shown(row, len(counts))
     if given["pairs"]:
         return _as_pairs(offsets, **arrays)

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..answers.linking.numbering import sizes_of
-from ..device_array import DeviceArray, read_only_copy
-from ..runtime.scratch import Scratch
+from ..device_array import DeviceArray
 from ..runtime.session import Session
 
 __all__ = ["Clusters", "HostClusters"]
@@ -38,10 +37,12 @@ class Clusters:
     ([0, 1, 0, 1, -1], [2, 2])
     """
 
-    def __init__(self, labels: Any, core: Any, many: Scratch | int, session: Session | None = None) -> None:
+    def __init__(
+        self, labels: Any, core: Any, many: DeviceArray[np.int32] | int, session: Session | None = None
+    ) -> None:
         self.labels: DeviceArray[np.int32] = labels
         self.core: DeviceArray[np.bool_] = core
-        #: their number, or one int32 on the device of the session
+        #: their number, or that in an array on the device
         self._many = many
         self._session = session
         self._sizes: Any = None
@@ -49,10 +50,8 @@ class Clusters:
     @property
     def num_clusters(self) -> int:
         """The number of clusters. The first read waits for the device."""
-        if isinstance(self._many, Scratch):
-            assert self._session is not None, "what lies on a device has a session"
-            with self._session.lock:
-                self._many = int(self._session.read(self._many)[0])
+        if isinstance(self._many, DeviceArray):
+            self._many = int(self._many.get()[0])
         return self._many
 
     @property
@@ -75,7 +74,10 @@ class Clusters:
         """Return the same with numpy arrays, which cannot be written to; waits for the device."""
         if self._session is None:
             return self  # type: ignore[return-value]
-        return HostClusters(read_only_copy(self.labels), read_only_copy(self.core), self.num_clusters)
+        labels, core = self.labels.get(), self.core.get()
+        for each in (labels, core):
+            each.setflags(write=False)
+        return HostClusters(labels, core, self.num_clusters)
 
     def __len__(self) -> int:
         return int(self.labels.shape[0])

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..answers.linking.numbering import begin_core_trees, begin_trees, find_roots, number_roots
-from ..answers.linking.unions import TAKE_BORDER, read_of_link, unions_for
+from ..answers.linking.unions import TAKE_BORDER, unions_for
 from ..api import build_index
 from ..conditions import Condition
 from ..errors import InvalidInputError
 from ..host.numbers import shown, whole_number
 from ..index import Index
-from ..points.conditions import arrays_of
+from ..points.argument_types import Flags, MethodName, MethodOptions, Numbers, Rows
 from ..points.sessions import choose_session
 from ..runtime.session import Session
 from .clusters import Clusters
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["dbscan", "friends_of_friends"]
 
@@ -23,18 +26,18 @@ _MOST = 2**31 - 1
 
 
 def dbscan(
-    points: Any,
+    points: Rows,
     eps: float,
     min_samples: int,
     *,
-    box: Any = None,
-    cell: Any = None,
-    periodic: Any = None,
+    box: Numbers | None = None,
+    cell: Numbers | None = None,
+    periodic: Flags | None = None,
     batch: Any = None,
-    method: str = "auto",
+    method: MethodName = "auto",
     where: Condition | None = None,
     session: Session | None = None,
-    **options: Any,
+    **options: Unpack[MethodOptions],
 ) -> Clusters:
     """Find clusters by density: core points within `eps` of each other, and the points within `eps` of these.
 
@@ -79,38 +82,37 @@ def dbscan(
     ([0, 0, 0, -1, -1], [False, True, False, False, False])
     """
     least = _at_least_one("min_samples", min_samples, "the number of points within eps that make a point core")
-    session = choose_session(session, points, batch, *arrays_of(where))
+    session = choose_session(session, points, batch, where)
     with session.lock:
-        given = {"method": method, "box": box, "cell": cell, "periodic": periodic, "batch": batch}
+        given: dict[str, Any] = {"method": method, "box": box, "cell": cell, "periodic": periodic, "batch": batch}
         given |= {"session": session, **options}
         index = _index_within("eps", points, eps, given)
         if least == 1:
             return _friends(index, where, 1)
         links = index.count(where=where)
         core, border = begin_core_trees(session, links, least)
-        index.visit(unions_for(read_of_link(session.profile)).of_core, where=where, forest=links, core=core)
+        index.visit(unions_for(session.profile).of_core, where=where, forest=links, core=core)
         labels, chosen = find_roots(session, links, 1)
         del links  # whose memory then serves the scan
         many = number_roots(session, labels, chosen)
         del chosen
         index.visit(TAKE_BORDER, where=where, core=core, border=border, labels=labels)
-        session.publish(None, labels, core)
         return Clusters(labels, core, many, session)
 
 
 def friends_of_friends(
-    points: Any,
+    points: Rows,
     linking_length: float,
     *,
     min_members: int = 1,
-    box: Any = None,
-    cell: Any = None,
-    periodic: Any = None,
+    box: Numbers | None = None,
+    cell: Numbers | None = None,
+    periodic: Flags | None = None,
     batch: Any = None,
-    method: str = "auto",
+    method: MethodName = "auto",
     where: Condition | None = None,
     session: Session | None = None,
-    **options: Any,
+    **options: Unpack[MethodOptions],
 ) -> Clusters:
     """Find groups of points that are connected by steps of at most `linking_length`.
 
@@ -150,23 +152,22 @@ def friends_of_friends(
     (2, [0, 1, 0, 0, 1])
     """
     least = _at_least_one("min_members", min_members, "the smallest number of points of a group")
-    session = choose_session(session, points, batch, *arrays_of(where))
+    session = choose_session(session, points, batch, where)
     with session.lock:
-        given = {"method": method, "box": box, "cell": cell, "periodic": periodic, "batch": batch}
+        given: dict[str, Any] = {"method": method, "box": box, "cell": cell, "periodic": periodic, "batch": batch}
         given |= {"session": session, **options}
         index = _index_within("linking_length", points, linking_length, given)
         return _friends(index, where, least)
 
 
-def _index_within(name: str, points: Any, distance: float, given: dict[str, Any]) -> Index:
+def _index_within(name: str, points: Rows, distance: float, given: dict[str, Any]) -> Index:
     """An index for that distance; errors call it by its `name`."""
     try:
         return build_index(points, distance, **given)
     except InvalidInputError as error:
-        message = str(error)
-        if message.startswith("radius:"):
-            error.args = (f"{name}{message.removeprefix('radius')}",)
-        raise
+        if error.argument != "radius":
+            raise
+        raise InvalidInputError(error.problem, argument=name) from None
 
 
 def _friends(index: Index, where: Condition | None, least: int) -> Clusters:
@@ -174,11 +175,10 @@ def _friends(index: Index, where: Condition | None, least: int) -> Clusters:
     session = index.session
     links = index.empty(index.num_points, "int32")
     core = begin_trees(session, links)
-    index.visit(unions_for(read_of_link(session.profile)).of_all, where=where, forest=links)
+    index.visit(unions_for(session.profile).of_all, where=where, forest=links)
     labels, chosen = find_roots(session, links, least)
     del links  # whose memory then serves the scan
     many = number_roots(session, labels, chosen)
-    session.publish(None, labels, core)
     return Clusters(labels, core, many, session)
 
 
@@ -186,5 +186,7 @@ def _at_least_one(name: str, value: object, what: str) -> int:
     """Return a whole number from 1 up to the largest int32, or raise; `what` it means."""
     number = whole_number(value)
     if number is None or number < 1:
-        raise InvalidInputError(f"{name}: expected a whole number of at least 1, got {shown(value)}; pass {what}")
+        raise InvalidInputError(
+            f"expected a whole number of at least 1, got {shown(value)}; pass {what}", argument=name
+        )
     return min(number, _MOST)

@@ -32,7 +32,7 @@ class Loader:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Folder:
-    """A place where drivers are registered."""
+    """A folder, or a file, where drivers are registered."""
 
     path: str
     #: where its name comes from: an environment variable, "loader", "wheel" (pyopencl's), or "pip" (shown by clfrnn)

@@ -16,7 +16,7 @@ from ..host.text_cache import cache_folder
 from ..profile import DeviceProfile
 from ..runtime.quirks import LIBRARIES
 from .facts import Check, Device, Entry, Facts, Gpu, Loader, Platform
-from .places import entries, find_loader, folders
+from .folders import entries, find_loader, folders
 from .runner import ProbeResult, run_probe
 from .variables import VARIABLES
 
@@ -47,8 +47,8 @@ def gather(*, seconds: float) -> Facts:
         # Windows registers drivers elsewhere, and the folder of a driver is not informative.
         package = Path(binding.first("folder"))
         by_pip = unregistered(package, LIBRARIES) if loader else []
-        places = folders(loader, environment, by_pip=by_pip) if loader and os.name == "posix" else []
-        loaded = _submit(pool, lambda entry: _load(entry, seconds), entries(places))
+        known = folders(loader, environment, by_pip=by_pip) if loader and os.name == "posix" else []
+        loaded = _submit(pool, lambda entry: _load(entry, seconds), entries(known))
         listing = listed.result()
         tried = _submit(pool, lambda finding: _try(finding, seconds), listing.having("device"))
         drivers = [each.result() for each in loaded]
@@ -61,7 +61,7 @@ def gather(*, seconds: float) -> Facts:
         environment=environment,
         pyopencl=version,
         loader=loader,
-        folders=tuple(places),
+        folders=tuple(known),
         entries=tuple(drivers),
         platforms=tuple(Platform(**finding["platform"]) for finding in listing.having("platform")),
         devices=tuple(devices),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..host.drivers import SYSTEM_FOLDER
 from .facts import Facts
-from .places import register_commands
+from .folders import register_commands
 
 __all__ = ["FIRST", "HINTS", "Hint", "hints"]
 
@@ -27,7 +27,7 @@ Advice = tuple[str, tuple[str, ...]] | None
 
 
 def _named_by(facts: Facts, variable: str) -> bool:
-    return any(place.named_by == variable and place.state == "missing" for place in facts.folders)
+    return any(folder.named_by == variable and folder.state == "missing" for folder in facts.folders)
 
 
 def pyopencl_missing(facts: Facts) -> Advice:
@@ -63,7 +63,7 @@ def vendors_missing(facts: Facts) -> Advice:
 
 def vendors_hide(facts: Facts) -> Advice:
     """``OCL_ICD_VENDORS`` hides the drivers of the system."""
-    hidden = [place for place in facts.folders if not place.read and place.path == SYSTEM_FOLDER]
+    hidden = [folder for folder in facts.folders if not folder.read and folder.path == SYSTEM_FOLDER]
     if facts.usable or not hidden or "OCL_ICD_VENDORS" not in facts.environment:
         return None
     names = ", ".join(Path(file).name for file in hidden[0].files)
@@ -81,7 +81,7 @@ def broken_driver(facts: Facts) -> Advice:
     if not names:
         return f"{text}Set OCL_ICD_VENDORS to one .icd file after the other to find the driver whose fault it is.", ()
     text += f"It is the fault of the driver in {names}: repair it, or take that file away"
-    own = {file for place in facts.folders if place.named_by == "wheel" for file in place.files}
+    own = {file for folder in facts.folders if folder.named_by == "wheel" for file in folder.files}
     if not facts.unreachable or own.intersection(entry.file for entry in fatal):
         return f"{text}.", ()
     sound = [entry.file for entry in facts.entries if not entry.error and entry.file and entry.file not in own]
@@ -106,7 +106,7 @@ def wsl(facts: Facts) -> Advice:
 def nvidia_not_registered(facts: Facts) -> Advice:
     """NVIDIA's OpenCL library exists, but no .icd file names it, as often in containers."""
     named = any("libnvidia-opencl" in entry.library for entry in facts.entries)
-    unread = any("nvidia" in file for place in facts.folders if not place.read for file in place.files)
+    unread = any("nvidia" in file for folder in facts.folders if not folder.read for file in folder.files)
     if facts.wsl or facts.has_platform("nvidia") or not facts.nvidia_library or named or unread:
         return None
     text = (
@@ -143,7 +143,7 @@ def nvidia_silent(facts: Facts) -> Advice:
 
 def conda_loader(facts: Facts) -> Advice:
     """Conda's loader does not read the system's drivers."""
-    unread = [place for place in facts.folders if not place.read and place.path == SYSTEM_FOLDER]
+    unread = [folder for folder in facts.folders if not folder.read and folder.path == SYSTEM_FOLDER]
     if facts.loader is None or facts.loader.origin != "conda" or not unread or "OCL_ICD_VENDORS" in facts.environment:
         return None
     text = f"The OpenCL loader is conda's, which reads conda's folder of drivers and not the system's, {SYSTEM_FOLDER}."
@@ -153,7 +153,7 @@ def conda_loader(facts: Facts) -> Advice:
 def conda_drivers(facts: Facts) -> Advice:
     """The loader of pip's pyopencl does not read conda's drivers."""
     prefix = facts.environment.get("CONDA_PREFIX", "")
-    unread = [place for place in facts.folders if not place.read and prefix and place.path.startswith(prefix)]
+    unread = [folder for folder in facts.folders if not folder.read and prefix and folder.path.startswith(prefix)]
     if facts.loader is None or facts.loader.origin == "conda" or not unread or "OCL_ICD_VENDORS" in facts.environment:
         return None
     text = (

@@ -12,10 +12,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from .. import __version__
 from ..methods.walk_plan import plan_walk
 from ..profile import DeviceProfile
 from ..tuning.stored import find_tuning
+from ..version import __version__
 from .facts import CHECKS, Device, Entry, Facts
 from .hints import hints
 from .variables import effects
@@ -57,7 +57,7 @@ def as_data(facts: Facts) -> dict[str, Any]:
         "pyopencl": facts.pyopencl,
         "loader": None if facts.loader is None else dataclasses.asdict(facts.loader),
         "environment": [dataclasses.asdict(effect) for effect in effects(facts)],
-        "folders": [{**dataclasses.asdict(place), "files": list(place.files)} for place in facts.folders],
+        "folders": [{**dataclasses.asdict(folder), "files": list(folder.files)} for folder in facts.folders],
         "drivers": [dataclasses.asdict(entry) for entry in facts.entries],
         "platforms": [dataclasses.asdict(each) for each in facts.platforms],
         "devices": [_device_data(device) for device in facts.devices],
@@ -160,15 +160,15 @@ def _drivers(facts: Facts) -> list[tuple[str | Text, str | Text]]:
         if not each.devices:
             why = f": {each.error}" if each.error else ""
             rows.append((Text("idle", style="yellow"), Text(f"platform {each.name} offers no device{why}")))
-    for place in facts.folders:
-        if not place.read:
-            names = ", ".join(Path(file).name for file in place.files)
+    for folder in facts.folders:
+        if not folder.read:
+            names = ", ".join(Path(file).name for file in folder.files)
             rows.append(
-                (Text("unread", style="yellow"), Text(f"{place.path}\nholds {names}; the loader does not look there"))
+                (Text("unread", style="yellow"), Text(f"{folder.path}\nholds {names}; the loader does not look there"))
             )
-        elif place.named_by == "loader" and not place.files:
+        elif folder.named_by == "loader" and not folder.files:
             rows.append(
-                (Text("empty", style="yellow"), Text(f"{place.path}: no .icd file, so no driver of the system's"))
+                (Text("empty", style="yellow"), Text(f"{folder.path}: no .icd file, so no driver of the system's"))
             )
     if facts.failure and facts.pyopencl:
         rows.append((Text("broken", style="red"), Text(f"listing the devices: {facts.failure}")))

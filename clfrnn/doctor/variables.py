@@ -24,20 +24,20 @@ class Effect:
 
 
 def _vendors(facts: Facts, value: str) -> tuple[str, str]:
-    place = next((each for each in facts.folders if each.named_by == "OCL_ICD_VENDORS"), None)
+    folder = next((each for each in facts.folders if each.named_by == "OCL_ICD_VENDORS"), None)
     if facts.system == "Windows":
         return "ignored", "on Windows, drivers are registered with the system"
-    if place is None:
+    if folder is None:
         return "used", f"drivers are looked for here instead of in {SYSTEM_FOLDER}"
-    if place.state == "missing" and os.pathsep in value:
+    if folder.state == "missing" and os.pathsep in value:
         return "wrong", "it takes one folder, not a list, so no driver is loaded, not even one that came with pyopencl"
-    if place.state == "missing":
+    if folder.state == "missing":
         return "wrong", "there is no such folder or file, so no driver is loaded, not even one that came with pyopencl"
-    if place.state != "folder":
+    if folder.state != "folder":
         return "used", "this driver is loaded, and no other"
     wheel = facts.loader is not None and facts.loader.origin == "wheel"
     beside = ", beside drivers that came as pip packages with pyopencl" if wheel else ""
-    empty = "" if place.files else "; it holds no .icd file"
+    empty = "" if folder.files else "; it holds no .icd file"
     return "used", f"drivers are looked for here instead of in {SYSTEM_FOLDER}{beside}{empty}"
 
 
@@ -46,8 +46,8 @@ def _vendor_path(facts: Facts, value: str) -> tuple[str, str]:
         return "ignored", "this loader reads OCL_ICD_VENDORS"
     if "OCL_ICD_VENDORS" in facts.environment:
         return "ignored", "OCL_ICD_VENDORS is set and goes first"
-    place = next((each for each in facts.folders if each.named_by == "OPENCL_VENDOR_PATH"), None)
-    if place is not None and place.state == "missing":
+    folder = next((each for each in facts.folders if each.named_by == "OPENCL_VENDOR_PATH"), None)
+    if folder is not None and folder.state == "missing":
         return "wrong", f"there is no folder {value}"
     return "used", f"drivers are looked for here instead of in {SYSTEM_FOLDER}"
 

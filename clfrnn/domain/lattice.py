@@ -343,11 +343,13 @@ def cell_from_parameters(  # noqa: PLR0917 — as every program of crystallograp
     a, b, c, alpha, beta, gamma = map(real_number, (a, b, c, alpha, beta, gamma))
     lengths, angles = (a, b, c), (alpha, beta, gamma)
     if not all(math.isfinite(length) and length > 0 for length in lengths):
-        raise InvalidInputError(f"a, b, c: expected three positive lengths, got {given[0]}; pass lengths, then angles")
+        raise InvalidInputError(
+            f"expected three positive lengths, got {given[0]}; pass lengths, then angles", argument="a, b, c"
+        )
     if not all(0 < angle < 180 for angle in angles):
         raise InvalidInputError(
-            f"alpha, beta, gamma: expected three angles between 0 and 180 degrees, got {given[1]}; pass lengths, then "
-            "angles in degrees"
+            f"expected three angles between 0 and 180 degrees, got {given[1]}; pass lengths, then angles in degrees",
+            argument="alpha, beta, gamma",
         )
     # Right angles are exact, so that a cell of right angles is a box.
     cosines = [0.0 if angle == 90 else math.cos(math.radians(angle)) for angle in angles]
@@ -356,8 +358,9 @@ def cell_from_parameters(  # noqa: PLR0917 — as every program of crystallograp
     up = 1.0 - cosines[1] ** 2 - along**2
     if not up > 0:
         raise InvalidInputError(
-            f"alpha, beta, gamma: no three vectors have the angles {given[1]} between them; each angle must be less "
-            "than the sum of the other two, and the three less than 360 degrees"
+            f"no three vectors have the angles {given[1]} between them; each angle must be less "
+            "than the sum of the other two, and the three less than 360 degrees",
+            argument="alpha, beta, gamma",
         )
     return np.array(
         [(a, 0.0, 0.0), (b * cosines[2], b * sine, 0.0), (c * cosines[1], c * along, c * math.sqrt(up))], np.float64

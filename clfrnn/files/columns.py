@@ -107,7 +107,7 @@ def _check_widths(table: Table) -> None:
         words = table.words(row)
         count = max(table.width, len(without_empty_ends(words))) if len(words) >= table.width else len(words)
         if count != table.width:
-            as_what = "as the names above say" if table.names else f"as line {table.places[0] + 1} has"
+            as_what = "as the names above say" if table.names else f"as line {table.line_numbers[0] + 1} has"
             table.fail(
                 row,
                 f"{table.width} column{'s' * (table.width != 1)}, {as_what}",
@@ -140,8 +140,8 @@ def _refuse_word(table: Table, row: int, k: int) -> NoReturn:
 
 def _refuse_infinite(table: Table, chosen: list[int], points: np.ndarray[Any, Any], *, skip_nan: bool) -> None:
     """Refuse the first number that is infinite, or NaN unless such rows are left out."""
-    for row, place in np.argwhere(np.isinf(points) if skip_nan else ~np.isfinite(points))[:1].tolist():
-        word = table.words(row)[chosen[place]]
+    for row, axis in np.argwhere(np.isinf(points) if skip_nan else ~np.isfinite(points))[:1].tolist():
+        word = table.words(row)[chosen[axis]]
         table.fail(
-            row, "finite numbers", f"{shown(word)} in {table.column(chosen[place])}", "correct or delete the line"
+            row, "finite numbers", f"{shown(word)} in {table.column(chosen[axis])}", "correct or delete the line"
         )

@@ -81,7 +81,15 @@ def _read_header(path: Path) -> _Header:
         raise ValueError(f"a header of {points:,} POINTS, and of {grid:,} by WIDTH and HEIGHT")
     kinds = [_kind(letter, size) for letter, size in zip(types, sizes, strict=True)]
     lines = start[: end.end()].count(b"\n")
-    return _Header(names, kinds, counts, points, end[1].decode("ascii"), lines, end.end())
+    return _Header(
+        names=names,
+        kinds=kinds,
+        counts=counts,
+        points=points,
+        data=end[1].decode("ascii"),
+        lines=lines,
+        size=end.end(),
+    )
 
 
 def _whole(name: str, *words: str) -> int:
@@ -102,13 +110,13 @@ def _kind(letter: str, size: str) -> str:
 def _read_text(path: Path, header: _Header) -> np.ndarray[Any, Any]:
     """The points of a file whose DATA are ascii, one in each line."""
     lines = read_lines(path)
-    places = [k for k in range(header.lines, len(lines)) if lines[k].strip()]
-    if len(places) != header.points:
-        raise _cut_off(path, header, f"{len(places):,} lines")
-    if not places:
+    line_numbers = [k for k in range(header.lines, len(lines)) if lines[k].strip()]
+    if len(line_numbers) != header.points:
+        raise _cut_off(path, header, f"{len(line_numbers):,} lines")
+    if not line_numbers:
         return np.empty((0, 3))
-    rows = [lines[k].strip() for k in places]
-    table = Table(path=path, rows=rows, places=places, between=None, names=None, width=sum(header.counts))
+    rows = [lines[k].strip() for k in line_numbers]
+    table = Table(path=path, rows=rows, line_numbers=line_numbers, between=None, names=None, width=sum(header.counts))
     starts = np.cumsum([0, *header.counts]).tolist()
     # Points that an organized cloud does not have are NaN.
     return read_columns(table, [starts[header.names.index(name)] for name in ("x", "y", "z")], skip_nan=True)
@@ -123,12 +131,12 @@ def _read_bytes(path: Path, header: _Header) -> np.ndarray[Any, Any]:
     if not each * header.points <= held < each * header.points + max(2, each):
         raise _cut_off(path, header, f"{held:,} bytes where a point takes {each:,}")
     check_memory(path, 2 * each * header.points)
-    places = [header.names.index(name) for name in ("x", "y", "z")]
+    fields = [header.names.index(name) for name in ("x", "y", "z")]
     record = np.dtype(
         {
             "names": ["x", "y", "z"],
-            "formats": [header.kinds[k] for k in places],
-            "offsets": [starts[k] for k in places],
+            "formats": [header.kinds[k] for k in fields],
+            "offsets": [starts[k] for k in fields],
             "itemsize": each,
         }
     )

@@ -33,16 +33,16 @@ _BLANK_INSIDE = re.compile(r"[^\S\x00-\x7f]")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Table:
-    """The rows of a text with their places in it.
+    """The rows of a text with the numbers of their lines.
 
-    ``rows`` are texts, ``places`` the lines they stand in, counted from zero; ``between`` is what separates the words
+    ``rows`` are texts, ``line_numbers`` those of their lines, counted from 0; ``between`` is what separates the words
     of a row, None for blanks; ``names`` are those of the columns, or None; ``width`` is the number of columns;
     ``commas`` is whether words may have commas inside.
     """
 
     path: Path
     rows: list[str]
-    places: Sequence[int]
+    line_numbers: Sequence[int]
     between: str | None
     names: list[str] | None
     width: int
@@ -51,7 +51,7 @@ class Table:
     def fail(self, row: int, expected: str, got: str, remedy: str) -> NoReturn:
         """Raise the error of a row."""
         raise InvalidInputError(
-            f"{label(self.path)}: line {self.places[row] + 1}: expected {expected}, got {got}; {remedy}"
+            f"{label(self.path)}: line {self.line_numbers[row] + 1}: expected {expected}, got {got}; {remedy}"
         )
 
     def column(self, k: int) -> str:
@@ -68,40 +68,42 @@ def make_table(path: Path, lines: list[str], *, tabs: bool = False) -> Table:
     """Find the rows among the lines of a text, and the names of their columns."""
     blanks = " " if tabs else None  # a tab at the end of a row has an empty word behind it
     stripped = [line.strip(blanks) for line in lines]
-    places = [k for k, line in enumerate(stripped) if line.strip() and not line.startswith(_COMMENTS)]
-    rows = [stripped[k].partition("#")[0].rstrip(blanks) for k in places]
+    line_numbers = [k for k, line in enumerate(stripped) if line.strip() and not line.startswith(_COMMENTS)]
+    rows = [stripped[k].partition("#")[0].rstrip(blanks) for k in line_numbers]
     if not rows:
         raise InvalidInputError(f"{label(path)}: expected rows of numbers, got none; write one point a line")
     first = _words(rows[0], _separator(rows[:1], tabs=tabs))
     names = first if names_columns(first) else None
-    above = places[0]
+    above = line_numbers[0]
     if names is not None:
-        places, rows = places[1:], rows[1:]
+        line_numbers, rows = line_numbers[1:], rows[1:]
         if not rows:
             raise InvalidInputError(
                 f"{label(path)}: expected rows of numbers, got none below the names in line {above + 1}; "
                 "write one point a line"
             )
-    if _count_rows(path, rows, places):
-        places, rows = places[1:], rows[1:]
+    if _count_rows(path, rows, line_numbers):
+        line_numbers, rows = line_numbers[1:], rows[1:]
     between = _separator(rows[:2], tabs=tabs)
     if names is None and above > 0:
         names = _names_in_comment(lines[above - 1], len(_words(rows[0], between)))
     if between is None:
-        _refuse_blanks_inside(path, rows, places)
+        _refuse_blanks_inside(path, rows, line_numbers)
     # Between commas a word has one inside where it stands in quotes.
     commas = any(('"' if between == "," else ",") in row for row in rows)
     width = len(without_empty_ends(names if names is not None else _words(rows[0], between)))
-    return Table(path=path, rows=rows, places=places, between=between, names=names, width=width, commas=commas)
+    return Table(
+        path=path, rows=rows, line_numbers=line_numbers, between=between, names=names, width=width, commas=commas
+    )
 
 
-def _count_rows(path: Path, rows: Sequence[str], places: Sequence[int]) -> bool:
+def _count_rows(path: Path, rows: Sequence[str], line_numbers: Sequence[int]) -> bool:
     """Whether the first row is the number of the others, which must then be there."""
     if not _COUNT.fullmatch(rows[0]) or len(rows) == 1 or not re.search(r"\S[\s,;]+\S", rows[1]):
         return False
     if int(rows[0]) != len(rows) - 1:
         raise InvalidInputError(
-            f"{label(path)}: line {places[0] + 1}: expected {int(rows[0]):,} rows, as this line says, got "
+            f"{label(path)}: line {line_numbers[0] + 1}: expected {int(rows[0]):,} rows, as this line says, got "
             f"{len(rows) - 1:,}; the file may be cut off, or it may have several parts: save it again, each part as a "
             "file, or delete the line where it is no number of rows"
         )
@@ -138,12 +140,12 @@ def _has_commas_inside_alone(row: str) -> bool:
     return len(with_commas) > 1 or all(has_comma_inside(word) or is_number(plain(word)) for word in words)
 
 
-def _refuse_blanks_inside(path: Path, rows: Sequence[str], places: Sequence[int]) -> None:
+def _refuse_blanks_inside(path: Path, rows: Sequence[str], line_numbers: Sequence[int]) -> None:
     """Refuse rows whose words would be torn apart where thousands are separated by a blank."""
-    for row, place in zip(rows, places, strict=True):
+    for row, number in zip(rows, line_numbers, strict=True):
         if not row.isascii() and (found := _BLANK_INSIDE.search(row)):
             raise InvalidInputError(
-                f"{label(path)}: line {place + 1}: expected numbers with blanks, tabs, commas or semicolons between "
+                f"{label(path)}: line {number + 1}: expected numbers with blanks, tabs, commas or semicolons between "
                 f"them, got the blank U+{ord(found[0]):04X} ({shown(row)}), which some write between thousands; leave "
                 "it out, or put a plain blank in its place where it separates numbers"
             )

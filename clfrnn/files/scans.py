@@ -90,13 +90,13 @@ def _check_chunks(path: Path, header: Any) -> None:
     size = path.stat().st_size
     with path.open("rb") as stream:
         stream.seek(header.offset_to_point_data)
-        (place,) = struct.unpack("<q", stream.read(8))
-        if place <= header.offset_to_point_data:  # it was not known yet when the points were written
+        (position,) = struct.unpack("<q", stream.read(8))
+        if position <= header.offset_to_point_data:  # it was not known yet when the points were written
             stream.seek(-8, os.SEEK_END)
-            (place,) = struct.unpack("<q", stream.read(8))
-        if not 0 <= place <= size - 8:
-            raise ValueError(f"a table of chunks that begins behind {place:,} of {size:,} bytes")
-        stream.seek(place)
+            (position,) = struct.unpack("<q", stream.read(8))
+        if not 0 <= position <= size - 8:
+            raise ValueError(f"a table of chunks that begins behind {position:,} of {size:,} bytes")
+        stream.seek(position)
         _, chunks = struct.unpack("<II", stream.read(8))
     if chunks * _LEAST_CHUNK > size:
         raise ValueError(f"a table of {chunks:,} chunks in {size:,} bytes")

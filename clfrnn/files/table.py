@@ -103,8 +103,8 @@ def _note_numbered(table: Table, chosen: list[int], notes: list[str]) -> None:
         notes.append(f"{label(table.path)}: coordinates are columns 1, 2, 3; left out: {shown(left, 120)}")
     if table.words(0) == [str(k) for k in range(table.width)] and table.width > 1:
         notes.append(
-            f"{label(table.path)}: line {table.places[0] + 1} ({table.rows[0]}) is searched as a point; delete it "
-            "where it has the numbers of columns, as pandas writes them"
+            f"{label(table.path)}: line {table.line_numbers[0] + 1} ({table.rows[0]}) is searched as a point; delete "
+            "it where it has the numbers of columns, as pandas writes them"
         )
 
 

@@ -7,47 +7,50 @@ from typing import Any
 import numpy as np
 import pyopencl.array as cla
 
-from ..arrays import is_device_array
+from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..host.numbers import real_array, real_number, shown, whole_number
-from ..points.transfer import check_context, fetch, own_copy, take_points
+from ..points.argument_types import Rows
+from ..points.on_device import as_points, to_device
 from ..runtime.session import Session
 
 __all__ = ["finite", "positive", "take_cloud", "take_normals", "whole"]
 
 
-def take_cloud(
-    session: Session, value: Any, name: str = "points", *, real: np.dtype[Any] | None = None
-) -> tuple[cla.Array, int, int]:
+def take_cloud(session: Session, value: Rows) -> tuple[DeviceArray[np.floating[Any]], int, int]:
     """Points of two or three coordinates on the device, their number and their dimension; raises for others."""
-    array = take_points(session, value, name, real=real).array
+    array = as_points(value, session=session)
     n, dim = array.shape
     if dim not in (2, 3):
-        raise InvalidInputError(f"{name}: expected 2 or 3 coordinates a point, got {dim}; project the points")
+        raise InvalidInputError(
+            f"expected 2 or 3 coordinates a point, got {dim}; project the points", argument="points"
+        )
     return array, n, dim
 
 
-def take_normals(session: Session, value: Any, points: cla.Array) -> cla.Array:
+def take_normals(session: Session, value: Any, points: DeviceArray[Any]) -> DeviceArray[Any]:
     """One normal for each point, in the points' dtype and on the device; NaN stands for no normal."""
-    if is_device_array(value):
-        check_context(session, value, "normals")
+    if isinstance(value, cla.Array):
+        value = to_device(value, name="normals", session=session)
         if value.shape == points.shape and value.dtype == points.dtype:
-            return own_copy(session, value)
-        value = fetch(session, value)
+            return value
+        value = value.get()
     numbers = real_array(value)
     with np.errstate(all="ignore"):
         host = np.ascontiguousarray(np.empty(0) if numbers is None else numbers, points.dtype)
     if np.isinf(host).any():
         raise InvalidInputError(
-            f"normals: expected numbers within {points.dtype}, or NaN where there is no normal, got inf; divide each "
-            "normal by its length"
+            f"expected numbers within {points.dtype}, or NaN where there is no normal, got inf; divide each "
+            "normal by its length",
+            argument="normals",
         )
     if host.shape != points.shape:
         raise InvalidInputError(
-            f"normals: expected shape {points.shape}, a vector for each point, got {_shape(value)}; pass "
-            "clfrnn.geometry.normals(points, radius).normals, say"
+            f"expected shape {points.shape}, a vector for each point, got {_shape(value)}; pass "
+            "clfrnn.geometry.normals(points, radius).normals, say",
+            argument="normals",
         )
-    return session.upload(host, purpose="the normals")
+    return to_device(host, name="normals", session=session)
 
 
 def _shape(value: Any) -> str:
@@ -60,7 +63,7 @@ def finite(name: str, value: Any, example: str = "1 or 2") -> float:
     """Return a finite number, or raise."""
     number = real_number(value)
     if not np.isfinite(number):
-        raise InvalidInputError(f"{name}: expected a finite number, got {shown(value)}; pass {example}, say")
+        raise InvalidInputError(f"expected a finite number, got {shown(value)}; pass {example}, say", argument=name)
     return number
 
 
@@ -68,7 +71,7 @@ def positive(name: str, value: Any, what: str) -> float:
     """Return a finite number above 0, or raise; `what` it means."""
     number = real_number(value)
     if not 0 < number < np.inf:
-        raise InvalidInputError(f"{name}: expected a finite number above 0, got {shown(value)}; pass {what}")
+        raise InvalidInputError(f"expected a finite number above 0, got {shown(value)}; pass {what}", argument=name)
     return number
 
 
@@ -76,5 +79,7 @@ def whole(name: str, value: Any, what: str) -> int:
     """Return a whole number of at least 0, or raise; `what` it means."""
     number = whole_number(value)
     if number is None or number < 0:
-        raise InvalidInputError(f"{name}: expected a whole number of at least 0, got {shown(value)}; pass {what}")
+        raise InvalidInputError(
+            f"expected a whole number of at least 0, got {shown(value)}; pass {what}", argument=name
+        )
     return number

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyopencl.array as cla
 
+from ..answers.grid_nodes import grid_nodes
 from ..api import build_index
-from ..arrays import REAL_OF
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..host.numbers import real_array, shown
 from ..methods.named import check_keywords
-from ..points.argument_types import MethodName, MethodOptions
+from ..points.argument_types import MethodName, MethodOptions, Numbers, Rows
+from ..points.on_device import bounds as bounds_of
+from ..points.on_device import to_device
 from ..points.sessions import choose_session
-from ..primitives.config import plan_gather
-from ..primitives.reduce import bounding_box
 from ..runtime.session import Session
 from .arguments import positive, take_cloud, take_normals
 
@@ -48,12 +47,12 @@ class Field(NamedTuple):
 
 
 def distance_field(
-    points: Any,
-    normals: Any,
+    points: Rows,
+    normals: Rows,
     *,
     spacing: float,
     radius: float,
-    bounds: Any = None,
+    bounds: Numbers | None = None,
     method: MethodName = "auto",
     session: Session | None = None,
     **options: Unpack[MethodOptions],
@@ -107,35 +106,39 @@ def distance_field(
         array, _, dim = take_cloud(session, points)
         toward = take_normals(session, normals, array)
         index = build_index(array, radius, method=method, session=session, **options)
-        low, high = _corners(bounds, dim) if bounds is not None else _around(session, array, index.radius)
+        low, high = _corners(bounds, dim) if bounds is not None else _around(array, index.radius)
         shape = _numbers_of_nodes(high - low, width)
         values = index.empty(shape)
         axes = np.concatenate([start + width * np.arange(size) for start, size in zip(low, shape, strict=True)])
-        nodes = _Nodes(session, shape, _within(axes, index.dtype))
+        on_device = to_device(_within(axes, index.dtype), session=session)
         for first in range(0, values.size, _NODES_AT_ONCE):
-            some = nodes.positions(first, min(_NODES_AT_ONCE, values.size - first))
+            count = min(_NODES_AT_ONCE, values.size - first)
+            some = grid_nodes(session, on_device, shape, first=first, count=count)
             index.visit(_signed_distance(dim), some, normals=toward, field=values, first=first)
         return Field(values, low, width)
 
 
-def _corners(bounds: Any, dim: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _corners(bounds: Numbers, dim: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The lowest and the highest corner of a grid; raises where they are none."""
     given = real_array(bounds)
     corners = np.empty(0) if given is None else given
     if corners.shape != (2, dim) or not np.isfinite(corners).all() or (corners[0] > corners[1]).any():
         raise InvalidInputError(
-            f"bounds: expected two corners of {dim} finite numbers, the lowest and the highest, got {shown(bounds)}; "
-            "pass [[x0, y0, ...], [x1, y1, ...]], or leave them out"
+            f"expected two corners of {dim} finite numbers, the lowest and the highest, got {shown(bounds)}; "
+            "pass [[x0, y0, ...], [x1, y1, ...]], or leave them out",
+            argument="bounds",
         )
     return corners[0], corners[1]
 
 
-def _around(session: Session, points: cla.Array, radius: float) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _around(points: DeviceArray[Any], radius: float) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The corners of the box around the points, wider by the radius; waits for them."""
     if not points.shape[0]:
-        raise InvalidInputError("bounds: expected corners for the grid of a cloud without points, got None; pass them")
-    box = bounding_box(session, points).read()
-    return np.array(box.low, dtype=np.float64) - radius, np.array(box.high, dtype=np.float64) + radius
+        raise InvalidInputError(
+            "expected corners for the grid of a cloud without points, got None; pass them", argument="bounds"
+        )
+    low, high = bounds_of(points)
+    return low - radius, high + radius
 
 
 def _within(axes: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
@@ -144,8 +147,9 @@ def _within(axes: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any,
         rounded = axes.astype(dtype)
     if not np.isfinite(rounded).all():
         raise InvalidInputError(
-            f"bounds: expected a grid whose nodes {dtype} holds, as the points are, got one from {axes.min():g} to "
-            f"{axes.max():g}; pass bounds nearer to the origin, or points in float64"
+            f"expected a grid whose nodes {dtype} holds, as the points are, got one from {axes.min():g} to "
+            f"{axes.max():g}; pass bounds nearer to the origin, or points in float64",
+            argument="bounds",
         )
     return rounded
 
@@ -155,31 +159,11 @@ def _numbers_of_nodes(extent: np.ndarray[Any, Any], spacing: float) -> tuple[int
     shape = tuple(math.ceil(min(length / spacing, _MOST_NODES) - 1e-6) + 1 for length in extent.tolist())
     if math.prod(shape) > _MOST_NODES or max(shape) > _MOST_ALONG:
         raise InvalidInputError(
-            f"spacing: expected at most {_MOST_NODES:,} nodes in the grid, got {' * '.join(map(str, shape))} for "
-            f"{spacing!r}; pass a wider spacing, or bounds of a part"
+            f"expected at most {_MOST_NODES:,} nodes in the grid, got {' * '.join(map(str, shape))} for "
+            f"{spacing!r}; pass a wider spacing, or bounds of a part",
+            argument="spacing",
         )
     return shape
-
-
-class _Nodes:
-    """The nodes of a grid, some of which are on the device."""
-
-    def __init__(self, session: Session, shape: tuple[int, ...], axes: np.ndarray[Any, Any]) -> None:
-        self._session, self._shape = session, shape
-        self._axes = session.upload(axes, purpose="the axes of a grid")
-
-    def positions(self, first: int, count: int) -> DeviceArray[np.floating[Any]]:
-        """The positions of nodes in the order of memory; not waited for."""
-        session, dim = self._session, len(self._shape)
-        nodes = session.allocate((count, dim), self._axes.dtype, purpose="the nodes of a grid")
-        facts = {"dim": dim, "real": REAL_OF[self._axes.dtype]}
-        kernels, config = session.planned("geometry/grid_nodes", plan_gather, **facts)
-        given = np.int32(count), np.int64(first), *map(np.int32, self._shape)
-        session.launch(
-            kernels["grid_nodes"], count, config.work_group_size, *given, self._axes.base_data, nodes.base_data
-        )
-        session.publish(None, nodes)
-        return nodes
 
 
 @functools.cache

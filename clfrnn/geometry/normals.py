@@ -13,7 +13,7 @@ from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..host.numbers import real_array, shown
 from ..methods.named import check_keywords
-from ..points.argument_types import MethodName, MethodOptions
+from ..points.argument_types import MethodName, MethodOptions, Numbers, Rows
 from ..points.sessions import choose_session
 from ..runtime.session import Session
 from .arguments import take_cloud
@@ -41,10 +41,10 @@ class Normals(NamedTuple):
 
 
 def normals(
-    points: Any,
+    points: Rows,
     radius: float,
     *,
-    viewpoint: Any = None,
+    viewpoint: Numbers | None = None,
     method: MethodName = "auto",
     session: Session | None = None,
     **options: Unpack[MethodOptions],
@@ -102,7 +102,7 @@ def normals(
         return found
 
 
-def _position(viewpoint: Any, dim: int) -> tuple[bool, Any]:
+def _position(viewpoint: Numbers | None, dim: int) -> tuple[bool, Any]:
     """Whether there is a viewpoint, and its coordinates; raises where it is no position."""
     if viewpoint is None:
         return False, None
@@ -110,8 +110,9 @@ def _position(viewpoint: Any, dim: int) -> tuple[bool, Any]:
     position = np.empty(0) if given is None else given
     if position.shape != (dim,) or not np.isfinite(position).all():
         raise InvalidInputError(
-            f"viewpoint: expected {dim} finite numbers, as points have, got {shown(viewpoint)}; pass the position that "
-            "normals point to, or leave it out"
+            f"expected {dim} finite numbers, as points have, got {shown(viewpoint)}; pass the position that "
+            "normals point to, or leave it out",
+            argument="viewpoint",
         )
     return True, position
 
@@ -127,13 +128,13 @@ for (int p = 0; p < DIM; ++p)
 clfrnn_jacobi(products, v);
 int least = 0;
 for (int p = 0; p < DIM; ++p) {
-    // The place of each eigenvalue is the number of lower ones.
+    // The rank of each eigenvalue is the number of lower ones.
     const real each = products[p * DIM + p];
-    int place = 0;
-    for (int q = 0; q < DIM; ++q) place += products[q * DIM + q] < each || (products[q * DIM + q] == each && q < p);
-    eigenvalues[i * (size_t)DIM + place] = found < DIM ? (real)NAN : fmax(each, (real)0) / unit / unit;
+    int rank = 0;
+    for (int q = 0; q < DIM; ++q) rank += products[q * DIM + q] < each || (products[q * DIM + q] == each && q < p);
+    eigenvalues[i * (size_t)DIM + rank] = found < DIM ? (real)NAN : fmax(each, (real)0) / unit / unit;
     total += fmax(each, (real)0);
-    if (place == 0) least = p;
+    if (rank == 0) least = p;
 }
 // Points that are apart by less than numbers can tell have no direction.
 const int known = found >= DIM && (total > 0 || !apart);

@@ -12,9 +12,9 @@ from ..host.foreign_warnings import ignored_warnings
 from ..host.libraries import library
 from ..host.numbers import real_number
 from ..methods.named import check_keywords
-from ..points.argument_types import MethodName, MethodOptions
+from ..points.argument_types import MethodName, MethodOptions, Rows
+from ..points.on_device import to_device
 from ..points.sessions import choose_session
-from ..points.transfer import fetch
 from ..runtime.session import Session
 from .arguments import take_cloud, take_normals
 
@@ -46,8 +46,8 @@ _LEVEL = 0.05
 
 
 def orient(
-    points: Any,
-    normals: Any,
+    points: Rows,
+    normals: Rows,
     radius: float,
     *,
     method: MethodName = "auto",
@@ -108,12 +108,10 @@ def orient(
     session = choose_session(session, points, normals)
     with session.lock:
         array, _, _ = take_cloud(session, points)
-        host = fetch(session, take_normals(session, normals, array))
+        host = take_normals(session, normals, array).get()
         pairs = search(array, radius, half=True, method=method, session=session, **options).to_coo()
-        signs = _signs(graphs, fetch(session, array), host, real_number(radius), pairs)
-        turned = session.upload(host * signs[:, None], purpose="the normals")
-        session.publish(None, turned)
-        return turned
+        signs = _signs(graphs, array.get(), host, real_number(radius), pairs)
+        return to_device(host * signs[:, None], name="normals", session=session)
 
 
 def _signs(
@@ -132,14 +130,14 @@ def _signs(
     with ignored_warnings():
         _, parent = graphs.breadth_first_order(_matrix(np.ones(len(ends[0])), *ends, n + 1), n, directed=False)
     parent[n] = n
-    turns = np.ones(n + 1, np.int8)
+    flips = np.ones(n + 1, np.int8)
     below = np.flatnonzero(parent[:n] < n)
-    turns[below] = np.where(_agreement(points, units, radius, below, parent[below])[0] < 0, -1, 1)
-    # Each round doubles the way to the root whose turns are multiplied.
+    flips[below] = np.where(_agreement(points, units, radius, below, parent[below])[0] < 0, -1, 1)
+    # Each round doubles the way to the root whose signs are multiplied.
     while (parent != n).any():
-        turns *= turns[parent]
+        flips *= flips[parent]
         parent = parent[parent]
-    return turns[:n] * _outside(points, units * turns[:n, None], tops, parts)
+    return flips[:n] * _outside(points, units * flips[:n, None], tops, parts)
 
 
 def _units(vectors: _Array) -> _Array:

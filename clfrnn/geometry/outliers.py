@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import pyopencl.array as cla
 
-from ..answers.nearest.rows import check_k
-from ..answers.nearest.unbounded import UnboundedSearch
+from ..answers.nearest.distances import check_k, mean_of_rows, nearest_distances
 from ..api import build_index
-from ..arrays import REAL_OF
 from ..device_array import DeviceArray
 from ..functions import NeighborFunction
-from ..methods.named import check_keywords, check_method
-from ..points.argument_types import MethodName, MethodOptions
+from ..methods.named import check_keywords
+from ..points.argument_types import MethodName, MethodOptions, Rows
+from ..points.on_device import as_points, to_device
 from ..points.sessions import choose_session
-from ..points.transfer import fetch, take_points
-from ..primitives.config import plan_gather
 from ..runtime.session import Session
 from .arguments import finite, whole
 
@@ -42,7 +39,7 @@ _ROUNDINGS = 4
 
 
 def radius_outliers(
-    points: Any,
+    points: Rows,
     radius: float,
     min_neighbors: int,
     *,
@@ -90,7 +87,7 @@ def radius_outliers(
 
 
 def statistical_outliers(
-    points: Any,
+    points: Rows,
     k: int,
     ratio: float,
     *,
@@ -138,12 +135,10 @@ def statistical_outliers(
     bound, wanted = finite("ratio", ratio), check_k(k)
     session = choose_session(session, points)
     with session.lock:
-        array = take_points(session, points, "points").array
+        array = as_points(points, session=session)
         taken = min(wanted, max(1, array.shape[0] - 1))  # there are no more others
-        means = _mean_distances(session, array, taken, {"method": method, **options})
-        stays = session.upload(_within(means, bound, array.dtype), purpose="which points stay")
-        session.publish(None, stays)
-        return stays
+        means = _mean_distances(session, array, taken, method, options)
+        return to_device(_within(means, bound, array.dtype), session=session)
 
 
 def _within(means: _Means, ratio: float, dtype: np.dtype[Any]) -> npt.NDArray[np.bool_]:
@@ -161,50 +156,30 @@ def _within(means: _Means, ratio: float, dtype: np.dtype[Any]) -> npt.NDArray[np
     return np.asarray(shares <= limit + _ROUNDINGS * float(np.finfo(dtype).eps) * abs(limit), bool)
 
 
-def _mean_distances(session: Session, points: cla.Array, k: int, options: dict[str, Any]) -> _Means:
+def _mean_distances(
+    session: Session, points: DeviceArray[Any], k: int, method: MethodName, options: Mapping[str, Any]
+) -> _Means:
     """The mean distance of each point to its k nearest neighbors, (n,), in a unit of its own.
 
     Points whose squared distances overflow or vanish are searched once more, multiplied by a power of two.
     """
-    found = _distances(session, points, k, options)
-    means = _row_means(session, found, least=min(k, points.shape[0] - 1)).astype(np.float64)
+    given: dict[str, Any] = {"method": method, "options": options}
+    found = nearest_distances(session, points, k, **given)
+    means = mean_of_rows(session, found, least=min(k, points.shape[0] - 1)).get().astype(np.float64)
     short, numbers = np.isnan(means), np.finfo(points.dtype)
     exponent = 0
     if short.any():
         # Squares of the largest distances are then finite, in up to twelve dimensions.
-        host = fetch(session, points)
+        host = points.get()
         exponent = numbers.maxexp // 2 - 4 - int(np.frexp(np.abs(host).max())[1])
     elif len(means) > 0 and float(means.max()) ** 2 <= numbers.tiny / numbers.eps:
-        host = fetch(session, points)
+        host = points.get()
         extent = float((host.max(axis=0) - host.min(axis=0)).max())
         exponent, short[:] = (-int(np.frexp(extent)[1]), True) if extent > 0 else (0, False)
     if exponent:
         scaled = np.ldexp(host, exponent)
         # A query finds itself first, at the distance 0 that no other exceeds.
-        again = _distances(session, scaled, k + 1, options, scaled[short])
+        again = nearest_distances(session, scaled, k + 1, queries=scaled[short], **given)
         means = np.ldexp(means, exponent)
-        means[short] = _row_means(session, again, least=0, first=1)
+        means[short] = mean_of_rows(session, again, least=0, first=1).get()
     return means
-
-
-def _distances(session: Session, points: Any, k: int, options: dict[str, Any], queries: Any = None) -> cla.Array:
-    """The distances of :func:`clfrnn.nearest`, without its warning of those whose squares overflow."""
-    method, of_method = options["method"], {name: value for name, value in options.items() if name != "method"}
-    nowhere = (None, None, None)
-    search = UnboundedSearch(
-        session, points, k, named=check_method(method, of_method), domain=nowhere, options=of_method, queries=queries
-    )
-    found = search.run(queries, include_self=False, vectors=False, where=None)
-    search.warn_of_rounding()
-    return found.distances
-
-
-def _row_means(session: Session, rows: cla.Array, *, least: int, first: int = 0) -> _Means:
-    """The mean of the finite numbers of each row from column `first` on; NaN where these are fewer than `least`."""
-    n, taken = rows.shape
-    means = session.allocate(n, rows.dtype, purpose="the mean distances")
-    facts = {"dim": 1, "real": REAL_OF[rows.dtype]}
-    kernels, config = session.planned("geometry/row_means", plan_gather, **facts)
-    given = n, taken, first, least, rows.base_data, means.base_data
-    session.launch(kernels["row_means"], n, config.work_group_size, *given)
-    return session.read(means)

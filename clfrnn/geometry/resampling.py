@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyopencl.array as cla
 
 from ..api import build_index
-from ..arrays import raise_non_finite
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
 from ..host.numbers import shown, whole_number
 from ..methods.named import check_keywords
-from ..points.argument_types import MethodName, MethodOptions
+from ..points.argument_types import MethodName, MethodOptions, Rows
+from ..points.on_device import as_points, to_device
 from ..points.sessions import choose_session
-from ..points.transfer import fetch, take_points
 from ..runtime.session import Session
 from .arguments import finite, take_cloud, whole
 from .covariance import falloff
@@ -33,8 +30,8 @@ _LEAST_DISTANCE = 1e-3
 
 
 def wlop(
-    points: Any,
-    particles: Any,
+    points: Rows,
+    particles: int | Rows,
     radius: float,
     *,
     iterations: int = 100,
@@ -100,7 +97,7 @@ def wlop(
     away = finite("repulsion", repulsion, "0.45")
     if not 0 <= away < 0.5:
         raise InvalidInputError(
-            f"repulsion: expected a number from 0 to less than 0.5, got {shown(repulsion)}; pass 0.45"
+            f"expected a number from 0 to less than 0.5, got {shown(repulsion)}; pass 0.45", argument="repulsion"
         )
     session = choose_session(session, points, particles)
     with session.lock:
@@ -115,17 +112,16 @@ def wlop(
         index.visit(_DENSITY, density=of_points, scale=scale)
         among.visit(_DENSITY, density=density, scale=scale)
         now, then = index.empty((m, dim)), index.empty((m, dim))
-        session.copy(begin, now)
+        now[...] = begin
         least = index.radius
-        for turn in range(many):
-            if turn:
+        for iteration in range(many):
+            if iteration:
                 among.update(now)
             given: dict[str, Any] = {"moved": then, "least": least, "scale": scale}
             index.visit(_attraction(dim), now, density=of_points, particles=now, **given)
             given["least"] = least = _LEAST_DISTANCE * index.radius
             among.visit(_repulsion(dim), density=density, next_density=next_density, strength=away, **given)
             now, then, density, next_density = then, now, next_density, density
-        session.publish(None, now)
         return now
 
 
@@ -133,36 +129,34 @@ def _check_square(rounded: float, dtype: np.dtype[Any], given: Any) -> None:
     """Raise for a radius of 0, and for one whose square vanishes in `dtype`: weights divide by it."""
     if rounded * rounded < np.finfo(dtype).tiny:
         raise InvalidInputError(
-            f"radius: expected a number above {float(np.finfo(dtype).tiny) ** 0.5:.2g}, whose square {dtype} can hold, "
+            f"expected a number above {float(np.finfo(dtype).tiny) ** 0.5:.2g}, whose square {dtype} can hold, "
             f"got {shown(given)}; pass the radius of the ball that attracts a particle, or multiply the points and the "
-            "radius by one number"
+            "radius by one number",
+            argument="radius",
         )
 
 
-def _first_positions(session: Session, points: cla.Array, particles: Any, seed: int | None) -> cla.Array:
+def _first_positions(session: Session, points: DeviceArray[Any], particles: Any, seed: int | None) -> DeviceArray[Any]:
     """Where particles begin, on the device: at some of the points, or where the caller says."""
     n, dim = points.shape
     if isinstance(particles, (list, tuple)) or bool(getattr(particles, "ndim", None)):
-        given = particles
-        if isinstance(particles, (list, tuple)):
-            with contextlib.suppress(TypeError, ValueError):  # take_points says what is wrong
-                given = np.array(particles, dtype=points.dtype)
-        begin, box, *_ = take_points(session, given, "particles", real=points.dtype)
+        begin = as_points(particles, dtype=points.dtype, name="particles", session=session)
         if begin.shape[1] != dim:
-            raise InvalidInputError(f"particles: expected {dim} coordinates, as points have, got {begin.shape[1]}")
-        if box is not None and (row := box.read().first_bad) is not None:
-            raise_non_finite("particles", row)
+            raise InvalidInputError(
+                f"expected {dim} coordinates, as points have, got {begin.shape[1]}", argument="particles"
+            )
         return begin
     many = whole_number(particles)
     if many is None or not 0 <= many <= n:
         raise InvalidInputError(
-            f"particles: expected a number from 0 to {n:,}, the number of points, or positions, got "
-            f"{shown(particles)}; pass how many particles to draw from the points"
+            f"expected a number from 0 to {n:,}, the number of points, or positions, got "
+            f"{shown(particles)}; pass how many particles to draw from the points",
+            argument="particles",
         )
     if seed is not None:
         seed = whole("seed", seed, "0, say, or None")
     chosen = np.random.default_rng(seed).choice(n, many, replace=False)
-    return session.upload(np.ascontiguousarray(fetch(session, points)[chosen]), purpose="the particles")
+    return to_device(points.get()[chosen], name="particles", session=session)
 
 
 #: How dense points are around each of them, by weights that fall with the distance.

@@ -11,7 +11,7 @@ from ..api import build_index
 from ..device_array import DeviceArray
 from ..functions import NeighborFunction
 from ..methods.named import check_keywords
-from ..points.argument_types import MethodName, MethodOptions
+from ..points.argument_types import MethodName, MethodOptions, Rows
 from ..points.sessions import choose_session
 from ..runtime.session import Session
 from .arguments import take_cloud, whole
@@ -24,7 +24,7 @@ __all__ = ["smooth"]
 
 
 def smooth(
-    points: Any,
+    points: Rows,
     radius: float,
     *,
     iterations: int = 1,
@@ -83,9 +83,9 @@ def smooth(
         unit, scale = unit_of(index.radius, index.dtype), falloff(4.0, index.radius, index.dtype)
         moved = index.empty((n, dim))
         if many == 0:
-            session.copy(array, moved)
-        for turn in range(many):
-            if turn:
+            moved[...] = array
+        for iteration in range(many):
+            if iteration:
                 index.update(moved)
                 array, moved = moved, index.empty((n, dim))
             index.visit(_projection(dim), points=array, moved=moved, unit=unit, scale=scale)

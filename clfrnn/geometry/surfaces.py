@@ -16,7 +16,7 @@ from ..host.libraries import library
 from ..host.numbers import real_array
 from ..host.warning import warn
 from ..methods.named import check_keywords
-from ..points.argument_types import MethodName, MethodOptions
+from ..points.argument_types import MethodName, MethodOptions, Rows
 from ..runtime.session import Session
 from .arguments import finite, positive
 from .fields import Field, distance_field
@@ -61,12 +61,14 @@ class Surface(NamedTuple):
         ending = Path(path).suffix.lower()
         if ending not in _ENDINGS:
             raise InvalidInputError(
-                f"path: expected a name that ends in {', '.join(_ENDINGS)}, got {str(path)!r:.60}; rename the file"
+                f"expected a name that ends in {', '.join(_ENDINGS)}, got {str(path)!r:.60}; rename the file",
+                argument="path",
             )
         if self.vertices.shape[1] != 3:
             raise InvalidInputError(
-                f"path: expected a surface in 3D, got a curve in {self.vertices.shape[1]}D, which {ending} files do "
-                "not hold; save its arrays by numpy.savez"
+                f"expected a surface in 3D, got a curve in {self.vertices.shape[1]}D, which {ending} files do "
+                "not hold; save its arrays by numpy.savez",
+                argument="path",
             )
         if ending == ".ply":
             write_ply(path, self.vertices, faces=self.faces)
@@ -114,8 +116,9 @@ def isosurface(field: Field, level: float = 0.0) -> Surface:
     start = np.empty(0) if given is None else given
     if numbers.dtype.kind != "f" or numbers.ndim not in (2, 3) or not _is_position(start, numbers.ndim):
         raise InvalidInputError(
-            f"field: expected values at the nodes of a grid in 2D or 3D, an origin and a spacing, got {type(field)}; "
-            "pass what clfrnn.geometry.distance_field returns, or clfrnn.geometry.Field(values, origin, spacing)"
+            f"expected values at the nodes of a grid in 2D or 3D, an origin and a spacing, got {type(field)}; "
+            "pass what clfrnn.geometry.distance_field returns, or clfrnn.geometry.Field(values, origin, spacing)",
+            argument="field",
         )
     measure = library("skimage.measure", "scikit-image", "isosurface")
     found = (_triangles if numbers.ndim == 3 else _segments)(measure, _heights(numbers, height))
@@ -149,8 +152,8 @@ def _warn_of_nothing(values: np.ndarray[Any, Any], level: float) -> None:
 
 
 def offset_surface(
-    points: Any,
-    normals: Any,
+    points: Rows,
+    normals: Rows,
     distance: float,
     *,
     spacing: float,

@@ -19,8 +19,9 @@ def check_method(method: object, options: Mapping[str, Any]) -> Method | None:
     if not isinstance(method, str) or (method != "auto" and method not in METHODS):
         likely = hint(method, METHODS) if isinstance(method, str) else ""
         raise InvalidInputError(
-            f"method: expected 'auto' or one of {', '.join(METHODS)}, got {shown(method)}; "
-            f"{likely or 'leave it out to have one chosen'}"
+            f"expected 'auto' or one of {', '.join(METHODS)}, got {shown(method)}; "
+            f"{likely or 'leave it out to have one chosen'}",
+            argument="method",
         )
     known = METHODS[method].options if method in METHODS else frozenset()
     if unknown := sorted(set(options) - known):
@@ -30,7 +31,24 @@ def check_method(method: object, options: Mapping[str, Any]) -> Method | None:
 
 
 def check_keywords(call: Callable[..., Any], method: object, options: Mapping[str, Any]) -> None:
-    """Raise TypeError for one of `options` that is none of any method: a keyword of `call` that was mistyped."""
+    """Raise TypeError for a keyword that is neither one of a call nor an option of any method.
+
+    Parameters
+    ----------
+    call : a function that takes options of methods beside arguments of its own
+    method : what it was given for `method`
+    options : the keywords that it has no arguments for
+
+    Raises
+    ------
+    TypeError
+        One of the keywords is mistyped; the message names the nearest one that there is.
+
+    Examples
+    --------
+    >>> import clfrnn
+    >>> clfrnn.check_keywords(clfrnn.search, "strips", {"bin_width": 0.5})
+    """
     if options and (unknown := options.keys() - MethodOptions.__annotations__.keys()):
         own = METHODS[method].options if method in METHODS else MethodOptions.__annotations__.keys()
         message = unexpected(call.__name__, unknown, keywords_of(call), likely=keywords_of(call) | own)
@@ -52,10 +70,12 @@ def refuse_dim(chosen: Method | None, dim: int, name: str = "points") -> None:
     if not serving:
         most = max(max(other.dims) for other in METHODS.values())
         raise InvalidInputError(
-            f"{name}: expected at most {most} coordinates a point, got {dim}; no method serves that many: leave out "
-            "columns that are no coordinates, or project the points"
+            f"expected at most {most} coordinates a point, got {dim}; no method serves that many: leave out "
+            "columns that are no coordinates, or project the points",
+            argument=name,
         )
     raise InvalidInputError(
-        f"{name}: expected {served} coordinates a point for method {method.name!r}, got {dim}; "
-        f"method={' or '.join(map(repr, serving))} serves it"
+        f"expected {served} coordinates a point for method {method.name!r}, got {dim}; "
+        f"method={' or '.join(map(repr, serving))} serves it",
+        argument=name,
     )

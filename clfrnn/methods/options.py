@@ -25,7 +25,7 @@ def check_construction(
     """Return `value` where it is one of the `known` constructions, and raise otherwise."""
     if not isinstance(value, str) or value not in known:
         expected = " or ".join(map(repr, known))
-        raise InvalidInputError(f"construction: expected {expected}, got {shown(value)}; {advice}")
+        raise InvalidInputError(f"expected {expected}, got {shown(value)}; {advice}", argument="construction")
     return str(value)
 
 
@@ -36,8 +36,9 @@ def check_width(value: object) -> float | None:
     width = real_number(value)
     if not 1e-3 <= width <= 1e6:
         raise InvalidInputError(
-            f"bin_width: expected cell side / radius, a number from 0.001 to 1,000,000, got {shown(value)}; "
-            "leave it out to have it chosen from the data"
+            f"expected cell side / radius, a number from 0.001 to 1,000,000, got {shown(value)}; "
+            "leave it out to have it chosen from the data",
+            argument="bin_width",
         )
     return width
 
@@ -52,8 +53,9 @@ def check_leaf_size(value: object) -> int | None:
     size = whole_number(value)
     if size is None or not 1 <= size <= _LARGEST_LEAF:
         raise InvalidInputError(
-            f"leaf_size: expected a number of points from 1 to {_LARGEST_LEAF:,}, got {shown(value)}; leave it out for "
-            "that of the device"
+            f"expected a number of points from 1 to {_LARGEST_LEAF:,}, got {shown(value)}; leave it out for "
+            "that of the device",
+            argument="leaf_size",
         )
     return size
 
@@ -63,8 +65,9 @@ def check_threshold(value: object) -> float:
     ratio = real_number(value)
     if not ratio >= 1 or (ratio == math.inf and value != math.inf):  # an integer beyond float64
         raise InvalidInputError(
-            f"rebuild_threshold: expected a ratio of volumes of at least 1, got {shown(value)}; "
-            "pass math.inf to never build the tree again"
+            f"expected a ratio of volumes of at least 1, got {shown(value)}; "
+            "pass math.inf to never build the tree again",
+            argument="rebuild_threshold",
         )
     return ratio
 
@@ -78,7 +81,8 @@ def check_shape(value: object) -> tuple[int, ...] | None:
     shape = tuple(whole_number(each) or 0 for each in given)
     if not shape or min(shape) < 1 or max(shape) >= 2**31:
         raise InvalidInputError(
-            f"coarse_shape: expected a number of cells, or one for each axis, all from 1 to 2**31 - 1, got "
-            f"{shown(value)}; leave it out for as many as the points are worth"
+            f"expected a number of cells, or one for each axis, all from 1 to 2**31 - 1, got "
+            f"{shown(value)}; leave it out for as many as the points are worth",
+            argument="coarse_shape",
         )
     return shape

@@ -5,8 +5,9 @@ from __future__ import annotations
 from .boids import Boids
 from .circles import Circles
 from .crowd import Pedestrians
+from .frame import Frame
 from .keratinocytes import Keratinocytes
-from .model import Frame, Model
+from .model import Model
 from .spheres import Spheres
 from .water import Fluid
 

@@ -49,13 +49,15 @@ def repeatable_options(options: dict[str, Any]) -> dict[str, Any]:
         return options
     if method == "fenns":
         raise clfrnn.InvalidInputError(
-            "method: expected one that sums in the same order in every run for repeatable=True, got 'fenns'; take "
-            "'strips', 'uniform_grid', 'aabb_tree' or 'brute_force', or repeatable=False"
+            "expected one that sums in the same order in every run for repeatable=True, got 'fenns'; take "
+            "'strips', 'uniform_grid', 'aabb_tree' or 'brute_force', or repeatable=False",
+            argument="method",
         )
     if options.get("construction", "sort") != "sort":
         raise clfrnn.InvalidInputError(
-            f"construction: expected 'sort' for repeatable=True, got {options['construction']!r}, whose sums differ "
-            "from run to run; leave it out, or take repeatable=False"
+            f"expected 'sort' for repeatable=True, got {options['construction']!r}, whose sums differ "
+            "from run to run; leave it out, or take repeatable=False",
+            argument="construction",
         )
     return {**options, "method": "strips" if method == "auto" else method, "construction": "sort"}
 
@@ -67,7 +69,9 @@ def real(dtype: npt.DTypeLike) -> np.dtype[Any]:
     except TypeError:
         found = np.dtype(object)
     if found not in (np.float32, np.float64):
-        raise clfrnn.InvalidInputError(f"dtype: expected float32 or float64, got {dtype!r}; pass numpy.float32")
+        raise clfrnn.InvalidInputError(
+            f"expected float32 or float64, got {dtype!r}; pass numpy.float32", argument="dtype"
+        )
     return found
 
 
@@ -76,7 +80,7 @@ def whole(value: object, name: str, *, least: int, advice: str) -> int:
     number = whole_number(value)
     if number is None or number < least:
         raise clfrnn.InvalidInputError(
-            f"{name}: expected a whole number of at least {least}, got {shown(value)}; {advice}"
+            f"expected a whole number of at least {least}, got {shown(value)}; {advice}", argument=name
         )
     return number
 
@@ -86,7 +90,7 @@ def positive(value: object, name: str, dtype: npt.DTypeLike, advice: str) -> flo
     number = rounded(value, np.dtype(dtype))
     if not 0 < number < math.inf:
         raise clfrnn.InvalidInputError(
-            f"{name}: expected a finite number above 0 in {np.dtype(dtype)}, got {shown(value)}; {advice}"
+            f"expected a finite number above 0 in {np.dtype(dtype)}, got {shown(value)}; {advice}", argument=name
         )
     return number
 
@@ -97,8 +101,8 @@ def rounded(value: object, dtype: np.dtype[Any]) -> float:
         return float(dtype.type(real_number(value)))
 
 
-def between(  # noqa: PLR0917 - the order in which an error names them
-    value: object, name: str, dtype: npt.DTypeLike, low: float, high: float, advice: str
+def between(
+    value: object, name: str, dtype: npt.DTypeLike, *, low: float = 0, high: float = math.inf, advice: str
 ) -> float:
     """Return a finite number from `low` to `high` rounded to `dtype`, or raise an error that names the argument."""
     # The ends are rounded as well, else an end itself could be out of range.
@@ -108,7 +112,9 @@ def between(  # noqa: PLR0917 - the order in which an error names them
         expected = (
             f" from {low:g} to {high:g}" if high < math.inf else f" of at least {low:g}" if low > -math.inf else ""
         )
-        raise clfrnn.InvalidInputError(f"{name}: expected a finite number{expected}, got {shown(value)}; {advice}")
+        raise clfrnn.InvalidInputError(
+            f"expected a finite number{expected}, got {shown(value)}; {advice}", argument=name
+        )
     return number
 
 
@@ -116,7 +122,7 @@ def dimension(value: object, meaning: str = "the number of dimensions") -> int:
     """Return 2 or 3, or raise."""
     number = whole_number(value)
     if number not in (2, 3):
-        raise clfrnn.InvalidInputError(f"dim: expected 2 or 3, got {shown(value)}; pass {meaning}")
+        raise clfrnn.InvalidInputError(f"expected 2 or 3, got {shown(value)}; pass {meaning}", argument="dim")
     return number
 
 
@@ -128,7 +134,7 @@ def rows(value: npt.ArrayLike, name: str, shape: tuple[int, ...], dtype: np.dtyp
     if found.shape != shape or not np.isfinite(found).all():
         came = shape_of(value) if found.shape != shape else "NaN or inf"
         raise clfrnn.InvalidInputError(
-            f"{name}: expected finite numbers of shape {shape}, got {came}; pass one row for each particle"
+            f"expected finite numbers of shape {shape}, got {came}; pass one row for each particle", argument=name
         )
     return found
 
@@ -160,7 +166,8 @@ def even_side(n: int, neighbors: float, radius: float, dim: int, dtype: np.dtype
     side = radius * (max(1, n - 1) * _BALL[dim] / neighbors) ** (1 / dim)
     if not 0 < side < float(np.finfo(dtype).max):
         raise clfrnn.InvalidInputError(
-            f"neighbors: expected a mean that leads to a side within {dtype}, got {neighbors:g} and the radius "
-            f"{radius:g}, for which the side is {side:g}; choose other numbers"
+            f"expected a mean that leads to a side within {dtype}, got {neighbors:g} and the radius "
+            f"{radius:g}, for which the side is {side:g}; choose other numbers",
+            argument="neighbors",
         )
     return float(dtype.type(side))

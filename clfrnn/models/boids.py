@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -45,11 +44,11 @@ def _flock(dim: int) -> clfrnn.NeighborFunction:
             const real speed = sqrt(dot(velocity, velocity));
             if (speed > 0)
                 velocity = velocity / speed * clamp(speed, min_speed, max_speed);
-            real_vec place = vload{dim}(i, positions) + dt * velocity;
-            place = fmax(place - side * floor(place / side), (real_vec)(0));
-            place -= side * step((real_vec)(side), place);
+            real_vec position = vload{dim}(i, positions) + dt * velocity;
+            position = fmax(position - side * floor(position / side), (real_vec)(0));
+            position -= side * step((real_vec)(side), position);
             vstore{dim}(velocity, i, turned);
-            vstore{dim}(place, i, moved);""",
+            vstore{dim}(position, i, moved);""",
     )
 
 
@@ -67,7 +66,7 @@ class Boids(Model):
         chosen
     radius : distance up to which boids see each other; all lengths are in its unit
     separation_radius : distance below which boids push each other away, at most `radius`; by default half of it
-    separation : the acceleration away from a neighbor at the same place; it falls to 0 at `separation_radius`. By
+    separation : the acceleration away from a neighbor at the same position; it falls to 0 at `separation_radius`. By
         default ``2 * radius`` by the square of the unit of time
     alignment : by how much of the difference to the mean velocity of the neighbors a boid changes its own, in a unit of
         time
@@ -247,8 +246,9 @@ max_speed, dt
         )
         if self.separation_radius > self.radius:
             raise clfrnn.InvalidInputError(
-                f"separation_radius: expected at most the radius {self.radius:g}, beyond which boids do not see, got "
-                f"{self.separation_radius:g}; pass less, or a larger radius"
+                f"expected at most the radius {self.radius:g}, beyond which boids do not see, got "
+                f"{self.separation_radius:g}; pass less, or a larger radius",
+                argument="separation_radius",
             )
         strengths = {
             "separation": 2 * self.radius if separation is None else separation,
@@ -256,7 +256,7 @@ max_speed, dt
             "cohesion": cohesion,
         }
         self.separation, self.alignment, self.cohesion = (
-            between(value, name, self.dtype, 0, math.inf, "pass the strength of the rule, 0 for none")
+            between(value, name, self.dtype, advice="pass the strength of the rule, 0 for none")
             for name, value in strengths.items()
         )
 
@@ -264,10 +264,11 @@ max_speed, dt
         top = self.radius if max_speed is None else max_speed
         self.max_speed = positive(top, "max_speed", self.dtype, "pass how fast boids fly at the most")
         low = 0.5 * self.max_speed if min_speed is None else min_speed
-        self.min_speed = between(low, "min_speed", self.dtype, 0, math.inf, "pass how fast boids fly at the least")
+        self.min_speed = between(low, "min_speed", self.dtype, advice="pass how fast boids fly at the least")
         if self.min_speed > self.max_speed:
             raise clfrnn.InvalidInputError(
-                f"min_speed: expected at most max_speed, {self.max_speed:g}, got {self.min_speed:g}; pass less"
+                f"expected at most max_speed, {self.max_speed:g}, got {self.min_speed:g}; pass less",
+                argument="min_speed",
             )
 
     def _start(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import contextlib
-import dataclasses
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,31 +14,12 @@ import numpy.typing as npt
 import clfrnn
 
 from .arguments import positive, whole
+from .frame import Frame
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Frame", "Model"]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Frame:
-    """A model at one time, on the host.
-
-    Attributes
-    ----------
-    step : the number of steps since the start of the model
-    time : the simulated time, in the model's unit
-    positions : (n, dim) numpy array of the model's dtype
-    colors : (n,) numpy array of numbers by which a picture colors the particles, or None
-    balls : center and radius of each ball that a picture shows beside the particles, as a collider
-    """
-
-    step: int
-    time: float
-    positions: npt.NDArray[Any]
-    colors: npt.NDArray[Any] | None
-    balls: Sequence[tuple[Sequence[float], float]] = ()
+__all__ = ["Model"]
 
 
 class Model(abc.ABC):

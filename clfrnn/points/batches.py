@@ -48,8 +48,9 @@ def take_systems(session: Session, value: Any, name: str, length: int | None) ->
         value = fetch(session, value)
     if is_masked(value):
         raise InvalidInputError(
-            f"{name}: expected an integer for each row, the number of its system, got a masked array; fill it, or drop "
-            "the masked rows"
+            "expected an integer for each row, the number of its system, got a masked array; fill it, or drop "
+            "the masked rows",
+            argument=name,
         )
     try:
         numbers = np.asarray(value)
@@ -59,14 +60,16 @@ def take_systems(session: Session, value: Any, name: str, length: int | None) ->
         numbers = numbers.astype(np.int64)
     if numbers.dtype.kind not in "iu":
         raise InvalidInputError(
-            f"{name}: expected an integer for each row, the number of its system, got {shown(value)} of dtype "
-            f"{numbers.dtype}; pass integers, for instance with astype(numpy.int64)"
+            f"expected an integer for each row, the number of its system, got {shown(value)} of dtype "
+            f"{numbers.dtype}; pass integers, for instance with astype(numpy.int64)",
+            argument=name,
         )
     if numbers.shape != ((numbers.size,) if length is None else (length,)):
         rows = "n" if length is None else str(length)
         raise InvalidInputError(
-            f"{name}: expected shape ({rows},), one number for each row, got shape {numbers.shape}; pass the number of "
-            "the system of each row"
+            f"expected shape ({rows},), one number for each row, got shape {numbers.shape}; pass the number of "
+            "the system of each row",
+            argument=name,
         )
     return numbers
 
@@ -119,8 +122,8 @@ def _known(before: Systems, numbers: np.ndarray[Any, Any], what: str) -> np.ndar
     if len(unknown):
         hint = "pass box or cell with an entry for each system" if what == "boxes" else "build a new index"
         raise InvalidInputError(
-            f"batch: expected numbers of systems that the index has had, as their {what} differ, got {unknown[0]}; "
-            f"{hint}"
+            f"expected numbers of systems that the index has had, as their {what} differ, got {unknown[0]}; {hint}",
+            argument="batch",
         )
     return places
 
@@ -158,8 +161,9 @@ def _domains(
     flags = None if periodic is None else as_flags(periodic)
     if periodic is not None and flags is None:
         raise InvalidInputError(
-            f"periodic: expected True, False or {dim} of them, for all systems or for each, got "
-            f"{shown(periodic)}; pass True for the axes that repeat"
+            f"expected True, False or {dim} of them, for all systems or for each, got "
+            f"{shown(periodic)}; pass True for the axes that repeat",
+            argument="periodic",
         )
     if flags is not None and flags.ndim and flags.shape != (dim,):
         given["periodic"] = flags
@@ -181,8 +185,7 @@ def _domains(
         try:
             found.append(check_domain(own["box"], own["cell"], own["periodic"], dim, dtype))
         except InvalidInputError as error:
-            name, _, rest = str(error).partition(":")
-            raise InvalidInputError(f"{name}: of system {numbers[system]}:{rest}") from None
+            raise InvalidInputError(f"of system {numbers[system]}: {error.problem}", argument=error.argument) from None
     return tuple(found), of_system.reshape(-1)
 
 
@@ -190,8 +193,9 @@ def _numbers(name: str, value: Any) -> np.ndarray[Any, Any]:
     array = real_array(value)
     if array is None:
         raise InvalidInputError(
-            f"{name}: expected numbers, in an array with one entry for each system or of one entry for all, got "
-            f"{shown(value)}; pass a rectangular array"
+            f"expected numbers, in an array with one entry for each system or of one entry for all, got "
+            f"{shown(value)}; pass a rectangular array",
+            argument=name,
         )
     return array
 
@@ -225,9 +229,10 @@ def _of_systems(name: str, array: np.ndarray[Any, Any], numbers: np.ndarray[Any,
     places = _places(len(array), numbers)
     if places is None:
         raise InvalidInputError(
-            f"{name}: expected one entry for all systems, or one for each of the {len(numbers):,} systems of batch in "
+            f"expected one entry for all systems, or one for each of the {len(numbers):,} systems of batch in "
             f"ascending order of their numbers, got {len(array):,}, of shape {array.shape}; pass shape "
-            f"({len(numbers)}, {', '.join(map(str, array.shape[1:]))})"
+            f"({len(numbers)}, {', '.join(map(str, array.shape[1:]))})",
+            argument=name,
         )
     return array[places]
 
@@ -249,15 +254,15 @@ def take_query_systems(session: Session, domain: Domain, query_batch: Any, m: in
     if m is None:
         if query_batch is not None:
             raise InvalidInputError(
-                f"query_batch: expected none without queries, got {shown(query_batch)}; points have the numbers of "
-                "batch"
+                f"expected none without queries, got {shown(query_batch)}; points have the numbers of batch",
+                argument="query_batch",
             )
         return None
     if not isinstance(domain, Systems):
         if query_batch is not None:
             raise InvalidInputError(
-                f"query_batch: expected none, as points have no batch, got {shown(query_batch)}; pass batch= with the "
-                "points"
+                f"expected none, as points have no batch, got {shown(query_batch)}; pass batch= with the points",
+                argument="query_batch",
             )
         return None
     return _systems_of_queries(session, domain, query_batch, m)
@@ -266,8 +271,8 @@ def take_query_systems(session: Session, domain: Domain, query_batch: Any, m: in
 def _systems_of_queries(session: Session, systems: Systems, query_batch: Any, m: int) -> QuerySystems:
     if query_batch is None:
         raise InvalidInputError(
-            f"query_batch: expected the system of each of the {m:,} queries, as points have a batch, got None; pass "
-            f"shape ({m},)"
+            f"expected the system of each of the {m:,} queries, as points have a batch, got None; pass shape ({m},)",
+            argument="query_batch",
         )
     numbers = take_systems(session, query_batch, "query_batch", m)
     places = np.searchsorted(systems.numbers, numbers)
@@ -312,7 +317,8 @@ def domain_of_points(
         found = _make_systems(session, batch, domain, n=n, dim=dim, dtype=dtype)
     elif query_batch is not None:
         raise InvalidInputError(
-            f"query_batch: expected batch with it, the system of each point, got {shown(query_batch)} alone; pass both"
+            f"expected batch with it, the system of each point, got {shown(query_batch)} alone; pass both",
+            argument="query_batch",
         )
     else:
         found = check_domain(*domain, dim, dtype)
@@ -330,15 +336,16 @@ def other_domain(
     """
     if batch is not None and not isinstance(before, Systems):
         raise InvalidInputError(
-            f"batch: expected none, as the index was built without one, got {shown(batch)}; build a new index with "
-            "batch"
+            f"expected none, as the index was built without one, got {shown(batch)}; build a new index with batch",
+            argument="batch",
         )
     given = {name: value for name, value in zip(("box", "cell"), domain, strict=True) if value is not None}
     if given and not has_box and not before.has_images:
         name, value = given.popitem()
         raise InvalidInputError(
-            f"{name}: expected none, as the index was built without a box, got {shown(value)}; leave it out, or build "
-            f"the index with {name}"
+            f"expected none, as the index was built without a box, got {shown(value)}; leave it out, or build "
+            f"the index with {name}",
+            argument=name,
         )
     if isinstance(before, Systems):
         return _other_systems(session, before, batch, domain, dtype)
@@ -350,6 +357,7 @@ def check_number(domain: Domain, n: int) -> None:
     """Raise where `n` points are not as many as the domain has numbers of systems for."""
     if domain.num_points not in (None, n):
         raise InvalidInputError(
-            f"points: expected {domain.num_points:,} points, as many as batch has numbers, got {n:,}; pass batch with "
-            "the number of the system of each point"
+            f"expected {domain.num_points:,} points, as many as batch has numbers, got {n:,}; pass batch with "
+            "the number of the system of each point",
+            argument="points",
         )

@@ -15,7 +15,7 @@ from ..runtime.session import Session
 from .lengths import LONGER, too_short
 from .transfer import check_context, lies_ready, own_copy
 
-__all__ = ["BoundCondition", "arrays_of", "bind_condition"]
+__all__ = ["BoundCondition", "bind_condition"]
 
 
 class BoundCondition(NamedTuple):
@@ -54,21 +54,15 @@ class BoundCondition(NamedTuple):
         return zip(self.code.arguments, self.values, strict=True)
 
 
-def arrays_of(condition: Any) -> list[cla.Array]:
-    """The device arrays of a condition, which say in which session to search; none without a condition."""
-    if not isinstance(condition, Condition):
-        return []
-    return [value for value in parts_of(condition)[1].values() if isinstance(value, cla.Array)]
-
-
 def bind_condition(session: Session, condition: Any, dtype: np.dtype[Any], *, m: int, n: int) -> BoundCondition | None:
     """The condition of a call with `m` queries for `n` points of that dtype; None without one."""
     if condition is None:
         return None
     if not isinstance(condition, Condition):
         raise InvalidInputError(
-            f"where: expected a clfrnn.Condition, got {type(condition).__name__}; wrap the expression: "
-            "clfrnn.Condition('kind[i] != kind[j]', kind=...)"
+            f"expected a clfrnn.Condition, got {type(condition).__name__}; wrap the expression: "
+            "clfrnn.Condition('kind[i] != kind[j]', kind=...)",
+            argument="where",
         )
     code, values, taken, checked = parts_of(condition)
     if checked:
@@ -97,7 +91,7 @@ def _check_lengths(code: ConditionCode, values: Mapping[str, Any], many: Mapping
         array = values[each.array]
         if problem := too_short(each, array.size, many):
             raise InvalidInputError(
-                f"{each.array}: {problem}, got shape {array.shape}, which is {array.size:,}; {LONGER}"
+                f"{problem}, got shape {array.shape}, which is {array.size:,}; {LONGER}", argument=each.array
             )
 
 
@@ -107,15 +101,16 @@ def _settle(session: Session, argument: Argument, value: Any, dtype: np.dtype[An
         return np.int32(value)
     if argument.ctype == "double" and not session.profile.fp64:
         raise InvalidInputError(
-            f"{argument.name}: float64 was given, but {session.profile} has no fp64; convert it with "
-            "astype(numpy.float32)"
+            f"float64 was given, but {session.profile} has no fp64; convert it with astype(numpy.float32)",
+            argument=argument.name,
         )
     if argument.ctype == "real":
         with np.errstate(all="ignore"):
             rounded = np.asarray(value).astype(dtype)
         if (np.isfinite(value) & ~np.isfinite(rounded)).any():
             raise InvalidInputError(
-                f"{argument.name}: expected numbers within {dtype}, the points' dtype, got {value!r}; pass smaller ones"
+                f"expected numbers within {dtype}, the points' dtype, got {value!r}; pass smaller ones",
+                argument=argument.name,
             )
         value = rounded if argument.buffer else dtype.type(rounded)
     return session.upload(value, purpose=f"the condition's {argument.name}") if argument.buffer else value
@@ -128,6 +123,7 @@ def _ready(session: Session, name: str, array: cla.Array) -> cla.Array:
     check_context(session, array, name)
     if not array.flags.c_contiguous:
         raise InvalidInputError(
-            f"{name}: expected a contiguous array, got shape {array.shape} and strides {array.strides}; pass a copy"
+            f"expected a contiguous array, got shape {array.shape} and strides {array.strides}; pass a copy",
+            argument=name,
         )
     return own_copy(session, array)

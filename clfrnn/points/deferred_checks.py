@@ -170,15 +170,17 @@ def check_near(name: str, space: PeriodicBox, low: tuple[float, ...], high: tupl
     axis, coordinate = far
     if space.kind in CELLS:
         raise InvalidInputError(
-            f"{name}: expected positions at most some ten thousand cells from the origin, got one {coordinate!r} from "
+            f"expected positions at most some ten thousand cells from the origin, got one {coordinate!r} from "
             f"the plane through the origin along which lattice vector {axis} does not point: so far out, rounding "
-            "hides which image is which; move points by whole lattice vectors towards the origin"
+            "hides which image is which; move points by whole lattice vectors towards the origin",
+            argument=name,
         )
     length = space.lengths[axis]
     raise InvalidInputError(
-        f"{name}: expected coordinates of at most some hundred thousand box lengths, got {coordinate!r} on axis "
+        f"expected coordinates of at most some hundred thousand box lengths, got {coordinate!r} on axis "
         f"{axis}, of length {length!r}: so far out, rounding does not tell images apart; move points by whole lengths "
-        "towards the origin"
+        "towards the origin",
+        argument=name,
     )
 
 
@@ -186,6 +188,7 @@ def check_largest(radius: float, built: float) -> None:
     """Raise where a query has a larger radius than its index was built for."""
     if radius > built:
         raise InvalidInputError(
-            f"radius: expected at most {built!r}, which the index was built for, got {radius!r}; "
-            "build the index with the largest radius that is needed"
+            f"expected at most {built!r}, which the index was built for, got {radius!r}; "
+            "build the index with the largest radius that is needed",
+            argument="radius",
         )

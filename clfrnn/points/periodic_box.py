@@ -30,8 +30,9 @@ def check_domain(box: Any, cell: Any, periodic: Any, dim: int, dtype: np.dtype[A
     """The periodic box or cell in the points' dtype, or open space where no axis is periodic."""
     if box is not None and cell is not None:
         raise InvalidInputError(
-            "box, cell: expected one of the two, got both; pass cell=(the lattice vectors) alone, or the lengths of a "
-            "rectangular box as box"
+            "expected one of the two, got both; pass cell=(the lattice vectors) alone, or the lengths of a "
+            "rectangular box as box",
+            argument="box, cell",
         )
     given = box is not None or cell is not None
     flags = _flags(given if periodic is None else periodic, dim)
@@ -42,8 +43,9 @@ def check_domain(box: Any, cell: Any, periodic: Any, dim: int, dtype: np.dtype[A
         return open_space(dim)
     if corners is None:
         raise InvalidInputError(
-            f"box: periodic={shown(periodic)} needs the lengths of the box, got None; pass box=(length, ...), one for "
-            "each axis, or the low and the high corner, or the lattice vectors as cell"
+            f"periodic={shown(periodic)} needs the lengths of the box, got None; pass box=(length, ...), one for "
+            "each axis, or the low and the high corner, or the lattice vectors as cell",
+            argument="box",
         )
     return _box(corners, flags, dtype)
 
@@ -59,8 +61,9 @@ def _box(corners: np.ndarray[Any, Any], flags: tuple[bool, ...], dtype: np.dtype
     for axis, flag in enumerate(flags):
         if flag and not usable[axis]:
             raise InvalidInputError(
-                f"box: expected a positive, finite length on axis {axis}, which is periodic, got {lengths[axis]}; "
-                "leave that axis out of periodic, or pass its length"
+                f"expected a positive, finite length on axis {axis}, which is periodic, got {lengths[axis]}; "
+                "leave that axis out of periodic, or pass its length",
+                argument="box",
             )
     return PeriodicBox(
         lengths=tuple(float(length) if flag else 0.0 for length, flag in zip(lengths, flags, strict=True)),
@@ -86,8 +89,9 @@ def _flags(periodic: Any, dim: int) -> tuple[bool, ...]:
     if flags is not None and flags.shape == (dim,):
         return tuple(bool(flag) for flag in flags)
     raise InvalidInputError(
-        f"periodic: expected True, False or {dim} of them, one for each axis, got {shown(periodic)}; "
-        "pass True for the axes that repeat, and their lengths as box"
+        f"expected True, False or {dim} of them, one for each axis, got {shown(periodic)}; "
+        "pass True for the axes that repeat, and their lengths as box",
+        argument="periodic",
     )
 
 
@@ -98,8 +102,9 @@ def _corners(box: Any, dim: int) -> np.ndarray[Any, Any]:
     hint = "pass one number for each axis of the points"
     if corners.shape == (2, dim) and (corners[1] == 90).all() and (corners[0] > 0).all():
         raise InvalidInputError(
-            f"box: expected lengths or two corners, got what looks like lengths and angles, {shown(box)}; pass "
-            "cell=clfrnn.cell_from_parameters(a, b, c, alpha, beta, gamma), or the lengths alone"
+            f"expected lengths or two corners, got what looks like lengths and angles, {shown(box)}; pass "
+            "cell=clfrnn.cell_from_parameters(a, b, c, alpha, beta, gamma), or the lengths alone",
+            argument="box",
         )
     if corners.shape in ((dim,), (2, dim)):
         return corners.reshape(-1, dim)
@@ -111,7 +116,8 @@ def _corners(box: Any, dim: int) -> np.ndarray[Any, Any]:
             "corners as two rows"
         )
     raise InvalidInputError(
-        f"box: expected {dim} lengths, or the low and the high corner as shape (2, {dim}), got {shown(box)}; {hint}"
+        f"expected {dim} lengths, or the low and the high corner as shape (2, {dim}), got {shown(box)}; {hint}",
+        argument="box",
     )
 
 
@@ -132,19 +138,22 @@ def _check_images_in(box: PeriodicBox, radius: float, reach: float, n: int) -> N
         if box.most_shift(reach) < _MOST_SHIFT:
             return
         raise InvalidInputError(
-            f"radius: {radius!r} reaches so far over images of the cell that shifts along its vectors exceed an "
-            "int32; take a smaller one, or pass shorter vectors of the same lattice as cell"
+            f"{radius!r} reaches so far over images of the cell that shifts along its vectors exceed an "
+            "int32; take a smaller one, or pass shorter vectors of the same lattice as cell",
+            argument="radius",
         )
     shortest = min(length for length in box.lengths if length)
     name = "box" if box.kind == "box" else "cell"
     if reach > 2 * radius:
         raise InvalidInputError(
-            f"{name}: expected lengths that are not far below {reach:.2g}, as the squares of smaller differences "
-            f"vanish in the points' dtype, got {shortest!r} as the shortest; multiply points and lengths by one number"
+            f"expected lengths that are not far below {reach:.2g}, as the squares of smaller differences "
+            f"vanish in the points' dtype, got {shortest!r} as the shortest; multiply points and lengths by one number",
+            argument=name,
         )
     raise InvalidInputError(
-        f"radius: {radius!r} reaches over images of the box, the shortest {shortest!r} long, among which a query "
-        f"could have {most:.2g} neighbors; 2**31 can be counted. Take a smaller one"
+        f"{radius!r} reaches over images of the box, the shortest {shortest!r} long, among which a query "
+        f"could have {most:.2g} neighbors; 2**31 can be counted. Take a smaller one",
+        argument="radius",
     )
 
 

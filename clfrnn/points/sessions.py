@@ -8,6 +8,7 @@ import threading
 import pyopencl as cl
 import pyopencl.array as cla
 
+from ..conditions import Condition, parts_of
 from ..errors import InvalidInputError
 from ..host.process import check_process
 from ..runtime.session import Session
@@ -52,15 +53,37 @@ def _session_of_queue(queue: cl.CommandQueue) -> Session:
 
 
 def choose_session(session: Session | None, *arrays: object) -> Session:
-    """Return `session`, else the session of the first device array, else the default session."""
+    """Return the session of a call: the given one, else that of the first array on a device, else the default one.
+
+    Parameters
+    ----------
+    session : a :class:`Session`, or None
+    *arrays : what the call was given; only arrays on a device count, and those of a :class:`Condition`
+
+    Raises
+    ------
+    InvalidInputError
+        `session` is neither a session nor None.
+    NoDeviceError
+        There is no device.
+
+    Examples
+    --------
+    >>> import clfrnn
+    >>> counts = clfrnn.build_index([[0.0, 0.0], [3.0, 4.0]], 5.0).count()
+    >>> clfrnn.choose_session(None, [1, 2], counts).queue == counts.queue
+    True
+    """
     check_process()
     if session is not None:
         if not isinstance(session, Session):
             raise InvalidInputError(
-                f"session: expected a clfrnn.Session, got {type(session).__name__}; wrap it: clfrnn.Session(...)"
+                f"expected a clfrnn.Session, got {type(session).__name__}; wrap it: clfrnn.Session(...)",
+                argument="session",
             )
         return session
-    for array in arrays:
+    for each in arrays:
+        array = _first_array(each) if isinstance(each, Condition) else each
         if isinstance(array, cla.Array):
             break
     else:
@@ -72,6 +95,11 @@ def choose_session(session: Session | None, *arrays: object) -> Session:
         )
         same = (each for each in living if each.context == array.context and each.device == queue.device)
         return next(same, None) or _session_of_queue(queue)
+
+
+def _first_array(condition: Condition) -> cla.Array | None:
+    """The first array on a device among the values of a condition."""
+    return next((value for value in parts_of(condition)[1].values() if isinstance(value, cla.Array)), None)
 
 
 def _is_default(session: Session) -> bool:

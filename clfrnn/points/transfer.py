@@ -34,8 +34,9 @@ def check_context(session: Session, array: cla.Array, name: str) -> None:
     """Raise where `array` belongs to another OpenCL context than the session's."""
     if array.context != session.context:
         raise InvalidInputError(
-            f"{name}: expected an array of the session's OpenCL context, got one of another; pass "
-            "session=clfrnn.Session(queue) with the array's queue, or copy the array to the host"
+            "expected an array of the session's OpenCL context, got one of another; pass "
+            "session=clfrnn.Session(queue) with the array's queue, or copy the array to the host",
+            argument=name,
         )
 
 
@@ -194,18 +195,20 @@ def _wanted(
     """The dtype in which rows of `dtype` are searched."""
     if real is not None and exact and dtype != real:
         raise InvalidInputError(
-            f"{name}: expected {real}, the dtype of the index, got {dtype}; convert with astype(numpy.{real})"
+            f"expected {real}, the dtype of the index, got {dtype}; convert with astype(numpy.{real})", argument=name
         )
     if real is not None and dtype.itemsize > real.itemsize:
         raise InvalidInputError(
-            f"{name}: expected {real}, as the points are, got {dtype}, which would lose digits; "
-            f"convert {name} with astype(numpy.float32), or the points with astype(numpy.float64)"
+            f"expected {real}, as the points are, got {dtype}, which would lose digits; "
+            f"convert {name} with astype(numpy.float32), or the points with astype(numpy.float64)",
+            argument=name,
         )
     wanted = dtype if real is None else real
     if wanted == np.float64 and not session.profile.fp64:
         raise InvalidInputError(
-            f"{name}: float64 was given, but {session.profile} has no fp64; convert with astype(numpy.float32) "
-            "(--float32 on the command line), or choose another device (clfrnn devices lists them)"
+            f"float64 was given, but {session.profile} has no fp64; convert with astype(numpy.float32) "
+            "(--float32 on the command line), or choose another device (clfrnn devices lists them)",
+            argument=name,
         )
     return wanted
 
@@ -215,8 +218,8 @@ def take_radii(session: Session, radius: cla.Array, m: int, dtype: np.dtype[Any]
     check_context(session, radius, "radius")
     if radius.shape != (m,):
         raise InvalidInputError(
-            f"radius: expected a number or shape ({m},), got shape {radius.shape}; pass one for all, or one for each "
-            "query"
+            f"expected a number or shape ({m},), got shape {radius.shape}; pass one for all, or one for each query",
+            argument="radius",
         )
     if radius.dtype != dtype:
         return session.upload(round_radii(fetch(session, radius), m, dtype), purpose="the radii")

@@ -78,11 +78,11 @@ def bind(
     if unknown := sorted(given.keys() - declared.keys()):
         found = hint(unknown[0], declared.keys() | CALL_KEYWORDS)
         raise ArgumentError(
-            f"{_listed(unknown)}: not declared by the function, which takes {_listed(declared)}; "
-            f"{found or 'rename or declare it'}"
+            f"not declared by the function, which takes {_listed(declared)}; {found or 'rename or declare it'}",
+            argument=_listed(unknown),
         )
     if missing := [name for name in declared if name not in given]:
-        raise ArgumentError(f"{_listed(missing)}: declared by the function and not given; pass {missing[0]}=...")
+        raise ArgumentError(f"declared by the function and not given; pass {missing[0]}=...", argument=_listed(missing))
     values: list[Any] = []
     written: list[cla.Array] = []
     borrowed: list[cla.Array] = []
@@ -126,7 +126,9 @@ def _value(name: str, argument: Argument, given: Any, kind: _Kind, dim: int) -> 
         whole = "whole " if kind.dtype.kind in "iu" else ""
         what = f"a {whole}number" if wanted == 1 else f"{wanted} {whole}numbers"
         how = "a number of Python's or numpy's" if wanted == 1 else "a sequence or an array of as many"
-        raise ArgumentError(f"{name}: expected {what} for '{argument.ctype} {name}', got {_shown(given)}; pass {how}")
+        raise ArgumentError(
+            f"expected {what} for '{argument.ctype} {name}', got {_shown(given)}; pass {how}", argument=name
+        )
     with np.errstate(all="ignore"):
         lanes = np.zeros(kind.stored, kind.dtype)
         lanes[:wanted] = numbers.astype(kind.dtype)
@@ -137,7 +139,8 @@ def _value(name: str, argument: Argument, given: Any, kind: _Kind, dim: int) -> 
         lost = np.array([not limits.min <= number <= limits.max for number in exact])
     if np.any(lost):
         raise ArgumentError(
-            f"{name}: expected what fits into '{argument.ctype} {name}', got {_shown(given)}; declare a wider type"
+            f"expected what fits into '{argument.ctype} {name}', got {_shown(given)}; declare a wider type",
+            argument=name,
         )
     return lanes if kind.lanes > 1 else lanes[0]
 
@@ -160,26 +163,29 @@ def _buffer(session: Session, argument: Argument, given: Any, kind: _Kind | None
     name, declared = argument.name, f"'global {'const ' * argument.const}{argument.ctype} *{argument.name}'"
     if isinstance(given, np.ndarray) and not argument.const:
         raise ArgumentError(
-            f"{name}: expected a pyopencl.array.Array for {declared}, got a numpy array, which a kernel cannot write "
+            f"expected a pyopencl.array.Array for {declared}, got a numpy array, which a kernel cannot write "
             "to; pass index.zeros(shape, dtype) or pyopencl.array.to_device(index.session.queue, array), or declare it "
-            "const"
+            "const",
+            argument=name,
         )
     if not isinstance(given, (np.ndarray, cla.Array)):
         also = "numpy array or " if argument.const else ""
         raise ArgumentError(
-            f"{name}: expected a {also}pyopencl.array.Array for {declared}, got {_shown(given)}; "
-            "pass pyopencl.array.to_device(index.session.queue, array)"
+            f"expected a {also}pyopencl.array.Array for {declared}, got {_shown(given)}; "
+            "pass pyopencl.array.to_device(index.session.queue, array)",
+            argument=name,
         )
     _check_elements(name, declared, given, kind)
     if is_masked(given):
-        raise ArgumentError(f"{name}: expected plain numbers for {declared}, got a masked array; fill it first")
+        raise ArgumentError(f"expected plain numbers for {declared}, got a masked array; fill it first", argument=name)
     if isinstance(given, np.ndarray):
         return session.upload(np.ascontiguousarray(given), purpose=f"the argument {name}").base_data
     check_context(session, given, name)
     if not given.flags.c_contiguous:
         raise ArgumentError(
-            f"{name}: expected a contiguous array for {declared}, got shape {given.shape} and strides {given.strides}; "
-            "pass a copy"
+            f"expected a contiguous array for {declared}, got shape {given.shape} and strides {given.strides}; "
+            "pass a copy",
+            argument=name,
         )
     await_queue(session, given)
     return _memory(session, argument, given, declared)
@@ -190,12 +196,14 @@ def _check_elements(name: str, declared: str, given: Any, kind: _Kind | None) ->
     base, numbers = _base(given.dtype)
     if kind is None:
         if given.dtype.hasobject:
-            raise ArgumentError(f"{name}: expected numbers for {declared}, got {given.dtype}; convert it with astype")
+            raise ArgumentError(
+                f"expected numbers for {declared}, got {given.dtype}; convert it with astype", argument=name
+            )
         return
     if base != kind.dtype and not (base == np.dtype(bool) and kind.dtype.itemsize == 1):
         raise ArgumentError(
-            f"{name}: expected {kind.dtype} for {declared}, got {given.dtype}; "
-            f"convert it with astype(numpy.{kind.dtype})"
+            f"expected {kind.dtype} for {declared}, got {given.dtype}; convert it with astype(numpy.{kind.dtype})",
+            argument=name,
         )
     # Rows of three numbers must not be read as vectors of three, which occupy four numbers. Flat arrays may hold
     # either.
@@ -205,8 +213,9 @@ def _check_elements(name: str, declared: str, given: Any, kind: _Kind | None) ->
         if kind.lanes == 3:
             remedy = "declare a pointer to one number and use vload3 and vstore3, whose rows are of three"
         raise ArgumentError(
-            f"{name}: expected rows of {kind.stored} {kind.dtype} for {declared}, got shape {given.shape}; "
-            f"fill rows up with zeros, or {remedy}"
+            f"expected rows of {kind.stored} {kind.dtype} for {declared}, got shape {given.shape}; "
+            f"fill rows up with zeros, or {remedy}",
+            argument=name,
         )
 
 
@@ -218,13 +227,14 @@ def _check_length(
     elements = array.nbytes // max(1, array.dtype.itemsize if kind is None else kind.stored * kind.dtype.itemsize)
     if not argument.const and elements < many["i"]:
         raise ArgumentError(
-            f"{name}: expected one element of 'global {argument.ctype} *{name}' for each of {many['i']:,} queries, got "
+            f"expected one element of 'global {argument.ctype} *{name}' for each of {many['i']:,} queries, got "
             f"{_shown(array)}, which is {elements:,}; the code may write beyond it: pass a longer array, "
-            f"index.zeros({many['i']}) say, or checked=False where the code writes to fewer places"
+            f"index.zeros({many['i']}) say, or checked=False where the code writes to fewer places",
+            argument=name,
         )
     for each in function.indexed:
         if each.array == name and (problem := too_short(each, elements, many)):
-            raise ArgumentError(f"{name}: {problem}, got {_shown(array)}, which is {elements:,}; {LONGER}")
+            raise ArgumentError(f"{problem}, got {_shown(array)}, which is {elements:,}; {LONGER}", argument=name)
 
 
 def _memory(session: Session, argument: Argument, array: cla.Array, declared: str) -> Any:
@@ -238,9 +248,10 @@ def _memory(session: Session, argument: Argument, array: cla.Array, declared: st
             return cl.Buffer.from_int_ptr(array.base_data.int_ptr).get_sub_region(array.offset, array.nbytes)
     if not argument.const:
         raise ArgumentError(
-            f"{argument.name}: expected an array that starts its buffer for {declared}, got a view {array.offset} "
+            f"expected an array that starts its buffer for {declared}, got a view {array.offset} "
             f"bytes into one; {session.profile.name} addresses parts that start at multiples of {alignment} bytes. "
-            "Pass the whole array and index it, or a copy"
+            "Pass the whole array and index it, or a copy",
+            argument=argument.name,
         )
     copy = session.allocate(array.shape, array.dtype, purpose=f"the argument {argument.name}")
     session.copy(array, copy)

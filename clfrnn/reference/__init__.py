@@ -128,7 +128,14 @@ def neighbors(
         met = np.asarray(where(i, j, d2, vectors, shifts), bool)
         i, j, d2, vectors, shifts = i[met], j[met], d2[met], vectors[met], shifts[met]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=count))]).astype(np.int64)
-    return Neighbors(offsets, j.astype(np.int32), d2, np.sqrt(d2), vectors, shifts)
+    return Neighbors(
+        offsets=offsets,
+        indices=j.astype(np.int32),
+        squares=d2,
+        distances=np.sqrt(d2),
+        vectors=vectors,
+        shifts=shifts,
+    )
 
 
 def _in_systems(
@@ -169,7 +176,14 @@ def _in_systems(
     order = order[listed[order]]
     i, j, d2, vectors, shifts = i[order], j[order], d2[order], vectors[order], shifts[order]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=count))]).astype(np.int64)
-    return Neighbors(offsets, j.astype(np.int32), d2, np.sqrt(d2), vectors, shifts)
+    return Neighbors(
+        offsets=offsets,
+        indices=j.astype(np.int32),
+        squares=d2,
+        distances=np.sqrt(d2),
+        vectors=vectors,
+        shifts=shifts,
+    )
 
 
 def _entry(value: Any, name: str, place: int, numbers: npt.NDArray[Any], dim: int) -> Any:

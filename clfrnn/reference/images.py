@@ -38,10 +38,10 @@ def side_of(rows: npt.NDArray[Any]) -> float:
 
 def translations(shifts: npt.NDArray[Any], rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """``((s0 * c0 + s1 * c1) + s2 * c2) + ...`` of every shift, (..., dim), each step rounded."""
-    turns = shifts.astype(rows.dtype)
-    found = turns[..., :1] * rows[0]
+    counts = shifts.astype(rows.dtype)
+    found = counts[..., :1] * rows[0]
     for axis in range(1, len(rows)):
-        found = found + turns[..., axis : axis + 1] * rows[axis]
+        found = found + counts[..., axis : axis + 1] * rows[axis]
     return found
 
 
@@ -70,8 +70,8 @@ def shifts_within(
     longest = float(np.abs(points).max(initial=0)) + float(np.abs(queries).max(initial=0)) + farthest
     # The rounding of coordinates, of the parts of translations, and of the coordinates in the lattice, in double
     # precision.
-    turns = 1 + longest * np.abs(reciprocal).sum(axis=0)
-    moved = float(turns @ np.abs(combinations) @ np.abs(wide).sum(axis=1))
+    shifts = 1 + longest * np.abs(reciprocal).sum(axis=0)
+    moved = float(shifts @ np.abs(combinations) @ np.abs(wide).sum(axis=1))
     nearest, around = [], []
     for column in reciprocal.T:
         within = apart @ column

@@ -141,8 +141,9 @@ def find_device(wanted: object = None) -> cl.Device:
         return _default_device(present)
     if isinstance(wanted, bool) or not isinstance(wanted, (int, str)):
         raise InvalidInputError(
-            "device: expected a pyopencl device, a position in clfrnn.devices(), a part of a device's or platform's "
-            f"name, or a pyopencl.CommandQueue, got {type(wanted).__name__}; leave it out for the default one"
+            "expected a pyopencl device, a position in clfrnn.devices(), a part of a device's or platform's "
+            f"name, or a pyopencl.CommandQueue, got {type(wanted).__name__}; leave it out for the default one",
+            argument="device",
         )
     if isinstance(wanted, int):
         if not 0 <= wanted < len(present):
@@ -216,13 +217,15 @@ def context_of(queue: cl.CommandQueue) -> cl.Context:
     """The context of a queue that a session can take; raises InvalidInputError where it cannot."""
     if queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE:
         raise InvalidInputError(
-            "device: expected an in-order pyopencl.CommandQueue, got an out-of-order one; "
-            "create it without OUT_OF_ORDER_EXEC_MODE_ENABLE"
+            "expected an in-order pyopencl.CommandQueue, got an out-of-order one; "
+            "create it without OUT_OF_ORDER_EXEC_MODE_ENABLE",
+            argument="device",
         )
     try:
         return queue.context
     except cl.LogicError as error:  # some drivers' queues do not hold their contexts
         raise InvalidInputError(
-            f"device: expected a pyopencl.CommandQueue whose context is still there, got one whose context is gone "
-            f"({error}); keep the context in a variable as long as the queue"
+            f"expected a pyopencl.CommandQueue whose context is still there, got one whose context is gone "
+            f"({error}); keep the context in a variable as long as the queue",
+            argument="device",
         ) from error

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pyopencl as cl
+import pyopencl.array as cla
 import pyopencl.tools as cl_tools
 
 from ..device_array import ArrayOperations, DeviceArray
@@ -17,7 +19,7 @@ from ..host.memory import LOOKED_AT, give_free_memory_back, host_memory_left, is
 from ..profile import DeviceProfile
 from .scratch import Scratch
 
-__all__ = ["Memory", "SpareSizes"]
+__all__ = ["ForPairs", "Memory", "SpareSizes"]
 
 #: Bytes of the smallest buffer: drivers refuse empty ones.
 _LEAST = 16
@@ -29,17 +31,32 @@ _EIGHTHS, _SMALL = 9, 1 << 20
 #: Largest number of cleared counter arrays that are held.
 _MOST_CLEARED = 4
 
-#: Largest number of row shapes whose attributes are cached.
-_KNOWN_ARRAYS = 64
+_ADVICE = "Drop arrays and lists that are no longer needed, search part of the points, or choose a larger device."
 
 
-def _advice(purpose: str) -> str:
-    """The advice of an error about memory for `purpose`."""
-    if "pairs" in purpose:
-        return (
-            "Take a smaller radius, only count (index.count()), or take it in parts: index.query_blocks(max_bytes=...)."
-        )
-    return "Drop arrays and lists that are no longer needed, search part of the points, or choose a larger device."
+@dataclasses.dataclass(frozen=True)
+class ForPairs:
+    """The purpose of an array that grows with the pairs of a list.
+
+    Lists foresee how much memory it takes, see answers/lists/capacity.py, so it has none to spare.
+    """
+
+    name: str
+    pairs: int
+
+    #: what an error says to do
+    advice: ClassVar[str] = (
+        "Take a smaller radius, only count (index.count()), or take it in parts: index.query_blocks(max_bytes=...)."
+    )
+
+    def __str__(self) -> str:
+        return f"the {self.name} of {self.pairs:,} pairs"
+
+
+@functools.lru_cache(maxsize=64)
+def _strides(row: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """The strides of contiguous rows of a shape; an axis without elements counts as one of one."""
+    return tuple(itemsize * math.prod(max(1, length) for length in row[axis:]) for axis in range(len(row) + 1))
 
 
 @dataclasses.dataclass
@@ -84,24 +101,22 @@ class Memory:
         self._cleared: dict[int, Scratch] = {}
         # A GPU does not use the memory of the host.
         self._unseen = _Unseen(0 if profile.kind != "gpu" else -math.inf)
-        #: the attributes of an array with rows of a shape and dtype, except its number of rows, buffer and events
-        self._arrays: dict[tuple[tuple[int, ...], np.dtype[Any]], dict[str, Any]] = {}
+        self._context = queue.context
 
-    def scratch(self, size: int, dtype: np.dtype[Any], *, purpose: str) -> Scratch:
+    def scratch(self, size: int, dtype: np.dtype[Any], *, purpose: str | ForPairs) -> Scratch:
         """An uninitialised one-dimensional array from the pool, to which its buffer returns when the array is dropped.
 
         Raises :class:`~clfrnn.errors.DeviceMemoryError`, naming `purpose`, where the device has not enough memory.
         """
         needed = max(_LEAST, size * dtype.itemsize)
-        # Lists foresee their own memory, see answers/lists/capacity.py.
-        if self._spare is not None and "pairs" not in purpose:
+        if self._spare is not None and not isinstance(purpose, ForPairs):
             try:
                 return Scratch(self._take(self._spare.fit(needed, purpose), purpose), size, dtype)
             except DeviceMemoryError:
                 pass  # there may be memory for what is needed
         return Scratch(self._take(needed, purpose), size, dtype)
 
-    def _take(self, needed: int, purpose: str) -> cl_tools.PooledBuffer:
+    def _take(self, needed: int, purpose: str | ForPairs) -> cl_tools.PooledBuffer:
         """A buffer of the pool."""
         profile, pool = self.profile, self._pool
         if needed > profile.max_allocation or needed > profile.global_memory - pool.active_bytes:
@@ -119,7 +134,7 @@ class Memory:
                 raise
             self._refuse(needed, purpose)
 
-    def _look_at_host(self, needed: int, purpose: str) -> None:
+    def _look_at_host(self, needed: int, purpose: str | ForPairs) -> None:
         """Raise where the host has no memory for `needed` bytes: a driver of a CPU then ends the process."""
         ahead = needed + LOOKED_AT  # with what may be allocated until the next look
         self._unseen.size = 0
@@ -141,7 +156,7 @@ class Memory:
             give_free_memory_back()
 
     def allocate(
-        self, shape: int | Sequence[int], dtype: Any, *, purpose: str, rows: int | None = None
+        self, shape: int | Sequence[int], dtype: Any, *, purpose: str | ForPairs, rows: int | None = None
     ) -> DeviceArray[Any]:
         """An uninitialised pyopencl array of any shape, as users get it.
 
@@ -151,25 +166,33 @@ class Memory:
         dtype, size = np.dtype(dtype), math.prod(shape)
         held = size if rows is None else max(rows, shape[0]) * math.prod(shape[1:])
         buffer = self.scratch(held, dtype, purpose=purpose).base_data
-        known = self._arrays.get((shape[1:], dtype)) if shape else None
-        if known is None:
-            return self._first_array(buffer, shape, dtype)
-        # The attributes that pyopencl computes for rows are cached: to compute them takes longer than a launch.
-        array: DeviceArray[Any] = DeviceArray.__new__(DeviceArray)
-        array.__dict__.update(known, shape=shape, size=size, nbytes=size * dtype.itemsize, base_data=buffer, events=[])
-        return array
+        # The constructor of pyopencl that checks nothing: the checks take longer than a launch.
+        return DeviceArray(
+            None,
+            shape,
+            dtype,
+            strides=_strides(shape[1:], dtype.itemsize) if shape else (),
+            data=buffer,
+            allocator=self.array_operations,
+            _fast=True,
+            _size=size,
+            _context=self._context,
+            _queue=self.queue,
+        )
 
-    def _first_array(
-        self, buffer: cl_tools.PooledBuffer, shape: tuple[int, ...], dtype: np.dtype[Any]
-    ) -> DeviceArray[Any]:
-        """An array in `buffer`, whose attributes are added to the cache."""
-        array: DeviceArray[Any] = DeviceArray(self.queue, shape, dtype, data=buffer, allocator=self.array_operations)
-        if shape:  # a scalar has no rows
-            if len(self._arrays) == _KNOWN_ARRAYS:
-                self._arrays.clear()
-            own = ("base_data", "events")
-            self._arrays[shape[1:], dtype] = {name: value for name, value in vars(array).items() if name not in own}
-        return array
+    def as_device_array(self, array: cla.Array) -> DeviceArray[Any]:
+        """A contiguous array of the queue as users get it, over the same memory."""
+        if isinstance(array, DeviceArray):
+            return array
+        return DeviceArray(
+            self.queue,
+            array.shape,
+            array.dtype,
+            data=array.base_data,
+            offset=array.offset,
+            events=array.events,
+            allocator=self.array_operations,
+        )
 
     def shorten(self, array: DeviceArray[Any], rows: int) -> None:
         """Shorten an array that no user has seen to its first `rows`; its memory stays."""
@@ -196,7 +219,7 @@ class Memory:
             del self._cleared[next(iter(self._cleared))]
         self._cleared[counters.size] = counters
 
-    def _refuse(self, size: int, purpose: str, left: float = math.inf) -> NoReturn:
+    def _refuse(self, size: int, purpose: str | ForPairs, left: float = math.inf) -> NoReturn:
         """Raise for an allocation; `left` is what the host has left."""
         largest, available = (max(0, int(min(most, left))) for most in self.available())
         has = f"{self.profile} allows {largest:,} bytes in one and has about {available:,} left"
@@ -205,8 +228,9 @@ class Memory:
                 f"{self.profile} uses the memory of this process, which may take about {available:,} more by its own "
                 "limits (ulimit), those of its cgroup, or what the machine has free"
             )
+        advice = purpose.advice if isinstance(purpose, ForPairs) else _ADVICE
         raise DeviceMemoryError(
-            f"{purpose} needs {size:,} bytes in one allocation; {has}. Nothing was truncated. {_advice(purpose)}",
+            f"{purpose} needs {size:,} bytes in one allocation; {has}. Nothing was truncated. {advice}",
             needed=size,
             available=available,
             largest_allocation=largest,

@@ -89,8 +89,8 @@ class Kernel:
         compiled, before = self._compiled, self._set
         numbers = (self._numbers or self._learn(arguments))(arguments)
         if before is not None and all(map(operator.is_, before, numbers)):
-            for place in self._buffers:
-                compiled.set_arg(place, arguments[place])
+            for position in self._buffers:
+                compiled.set_arg(position, arguments[position])
         else:
             self._set = None  # in case an argument is refused
             compiled.set_args(*arguments)
@@ -101,16 +101,16 @@ class Kernel:
         check_memory_to_compile()  # some drivers compile for the size of groups when a kernel is first launched
         types = [_argument_type(argument) for argument in arguments]
         self._compiled.set_scalar_arg_dtypes(types)
-        self._buffers = tuple(place for place, kind in enumerate(types) if kind is None)
-        self._numbers = _selector([place for place, kind in enumerate(types) if kind is not None])
+        self._buffers = tuple(position for position, kind in enumerate(types) if kind is None)
+        self._numbers = _selector([position for position, kind in enumerate(types) if kind is not None])
         return self._numbers
 
 
-def _selector(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+def _selector(positions: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     """A function that selects the elements of a sequence at these positions, as a tuple of any length."""
-    if len(places) > 1:
-        return operator.itemgetter(*places)
-    return lambda arguments: tuple(arguments[place] for place in places)
+    if len(positions) > 1:
+        return operator.itemgetter(*positions)
+    return lambda arguments: tuple(arguments[position] for position in positions)
 
 
 def _argument_type(argument: Any) -> np.dtype[Any] | None:

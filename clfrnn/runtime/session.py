@@ -19,8 +19,8 @@ from ..config import KernelConfig, VisitVariant
 from ..errors import NoDeviceError
 from ..functions import WalkFunction, is_held
 from ..host.keywords import checks_keywords
+from ..host.locks import queue_lock
 from ..host.process import check_process
-from ..host.turns import queue_lock
 from ..tuning import Tuning
 from ..tuning.stored import find_tuning
 from .array_operations import SessionOperations
@@ -139,7 +139,7 @@ class Session(Launcher, Memory):
 
     def __dir__(self) -> list[str]:
         """The names that users may rely on; other names serve the library."""
-        return ["device", "profile", "queue", "trim"]
+        return ["device", "lock", "profile", "queue", "trim"]
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Session holds an OpenCL queue and cannot be pickled; make one where it is needed")
@@ -152,7 +152,10 @@ class Session(Launcher, Memory):
 
     @property
     def lock(self) -> AbstractContextManager[Any]:
-        """The lock that a public call holds: ``with session.lock:``. To read it raises in a forked child."""
+        """The lock that a public call holds: ``with session.lock:`` keeps several together.
+
+        To read it raises in a forked child.
+        """
         if os.getpid() != self._process:  # looked at here as well, as the call would cost as much as the lock
             check_process()
         return self._lock
@@ -259,16 +262,12 @@ class Session(Launcher, Memory):
 
     def with_tuning(self, tuning: Tuning) -> Session:
         """A session with the same queue, programs and memory, whose plans use another tuning."""
-        other = Session.__new__(Session)
         own: dict[str, Any] = {"number": next(_NUMBERS), "_fitted": {}, "_results": {}, "_of_functions": {}}
-        vars(other).update(vars(self) | {"tuning": tuning, "tuning_origin": "one of a program's own"} | own)
-        return other
+        return _Variant(self, tuning=tuning, tuning_origin="one of a program's own", **own)
 
     def with_spare_memory(self) -> Session:
         """A session with the same queue, programs and memory, whose buffers have spare memory: see SpareSizes."""
-        other = Session.__new__(Session)
-        vars(other).update(vars(self) | {"_spare": SpareSizes()})
-        return other
+        return _Variant(self, _spare=SpareSizes())
 
     def draw_serial(self) -> int:
         """Return a number that no kernel of the session was given before, to mark memory that is not cleared."""
@@ -300,8 +299,8 @@ class Session(Launcher, Memory):
     def copy(self, source: cla.Array, target: cla.Array, first: int = 0) -> None:
         """Enqueue a copy of rows of a contiguous array, from `first` on, as many as `target` has."""
         if target.nbytes:
-            place = source.offset + first * source.strides[0]
-            cl.enqueue_copy(self.queue, target.base_data, source.base_data, byte_count=target.nbytes, src_offset=place)
+            begin = source.offset + first * source.strides[0]
+            cl.enqueue_copy(self.queue, target.base_data, source.base_data, byte_count=target.nbytes, src_offset=begin)
 
     def read(self, array: cla.Array | Scratch, first: int = 0, count: int | None = None) -> np.ndarray[Any, Any]:
         """Read elements of a one-dimensional device array; waits for them."""
@@ -310,3 +309,10 @@ class Session(Launcher, Memory):
         if count:
             cl.enqueue_copy(self.queue, values, array.base_data, src_offset=array.offset + first * array.dtype.itemsize)
         return values
+
+
+class _Variant(Session):
+    """A session on the queue of another one, with which it shares all but some attributes."""
+
+    def __init__(self, session: Session, **own: Any) -> None:
+        vars(self).update(vars(session) | own)

@@ -25,9 +25,9 @@ class Prices(Section):
 class GridTuning(Section):
     """The sides of cells, and the order of queries.
 
-    Prices are least squares over times of ``asv_benches.sides``, on an H200 and on a core of a server. For the CPU the
-    price of a row is higher (21 and 16 were fitted) and that of a cell lower (13 and 16 were fitted), so that no choice
-    took 5 % longer than the best one in an even cloud: tests of whole vectors do not follow a straight line.
+    Prices are least squares over times of ``asv_benches.tools.sides``, on an H200 and on a core of a server. For the
+    CPU the price of a row is higher (21 and 16 were fitted) and that of a cell lower (13 and 16 were fitted), so that
+    no choice took 5 % longer than the best one in an even cloud: tests of whole vectors do not follow a straight line.
     """
 
     #: prices in float, in two dimensions

@@ -15,7 +15,7 @@ from ..profile import DeviceProfile
 
 __all__ = ["Case", "cases"]
 
-#: Quick cases of a method at least, and the dimensions that they take turns in.
+#: Quick cases of a method at least, and the dimensions that they alternate among.
 _FEWEST, _DIMS = 2, (3, 2)
 
 
@@ -42,15 +42,15 @@ class Case:
 def cases(profile: DeviceProfile, *, seed: int, points: int, quick: bool = False) -> Iterator[Case]:
     """Every method and its variations, in each of its dimensions and each dtype that the device computes in.
 
-    Where `quick`, the variations of a method take turns in three dimensions with one dtype and two with the other.
+    Where `quick`, the variations of a method alternate among three dimensions with one dtype and two with the other.
     """
     reals = ("float32", "float64") if profile.fp64 else ("float32",)
     for number, method in enumerate(METHODS.values()):
         every = list(itertools.product(method.variations, sorted(method.dims), reals))
         if quick:
             many = max(_FEWEST, len(method.variations))
-            turns = [(dim, reals[(seed + number + dim) % len(reals)]) for dim in _DIMS]
-            every = [(method.variations[k % len(method.variations)], *turns[k % len(turns)]) for k in range(many)]
+            rounds = [(dim, reals[(seed + number + dim) % len(reals)]) for dim in _DIMS]
+            every = [(method.variations[k % len(method.variations)], *rounds[k % len(rounds)]) for k in range(many)]
         for options, dim, real in every:
             yield Case(
                 method=method.name,

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from .. import clouds
-from ..api import build_index
 from ..errors import NoDeviceError
+from ..methods.named import check_method
+from ..prepare import build
 from ..runtime.session import Session
 from .case import Case
 
@@ -25,15 +26,18 @@ def edge_cloud(session: Session, case: Case, *, radius: float, seed: int, far: b
     rng = np.random.default_rng(seed)
     low = float(case.dtype.type(rng.choice([0.0, -1.0, 0.3, 17.0])))
     sides: tuple[float, ...] = (float(case.dtype.type(radius)),) * case.dim
+    named = check_method(case.method, case.options)
+    given: dict[str, Any] = {"named": named, "options": case.options, "domain": (None, None, None)}
     for _ in range(8):
         points = clouds.edges(case.points, case.dim, dtype=case.dtype, seed=seed, radius=radius, sides=sides, low=low)
         if far:
             points = np.concatenate([points, np.full((1, case.dim), 1e5, case.dtype)])
         try:
-            index = build_index(points, radius, method=case.method, session=session, **case.options)
+            with session.lock:
+                structure, _ = build(session, points, radius, **given)
         except NoDeviceError:  # the search of these points is refused, too
             return points
-        grid = index._traversal.structure.cell_grid  # noqa: SLF001 — only verification needs the cells
+        grid = structure.cell_grid
         if grid is None or grid.sides == sides:
             return points
         sides = grid.sides

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, assert_counts, assert_same, by_distance, counts_of
+from conftest import FULL, assert_counts, assert_same, counts_of
 
 import clfrnn
 from clfrnn import reference
@@ -38,35 +38,24 @@ def domains(dim):
 @pytest.mark.product
 @pytest.mark.parametrize("kind", ["open", "box", "boxes", "cells"])
 @pytest.mark.parametrize("method", sorted(METHODS))
-def test_every_call(session, method, dim, dtype, kind):
-    """Lists, halves, counts, radii of queries, nearest neighbors, conditions, blocks and functions."""
+def test_other_calls(session, method, dim, dtype, kind):
+    """The k nearest, conditions and functions of users; test_laws.py has lists, counts and the nearest."""
     domain, points = domains(dim)[kind], cloud(dim, dtype)
     queries = cloud(dim, dtype, len(QUERY_BATCH)) + dtype.type(0.3)
     known = {"batch": BATCH, **domain}
     index = clfrnn.build_index(points, RADIUS, method=method, session=session, **known)
-    own = reference.neighbors(points, RADIUS, **known)
-    assert_same(index.query(**FULL), own)
-    assert_counts(index.count(), own)
-    assert_same(index.query(half=True, **FULL), reference.neighbors(points, RADIUS, half=True, **known))
-    assert_same(index.query(**{**FULL, "sort": "distance"}), own, order=by_distance(own))
-    asked = {"queries": queries, "query_batch": QUERY_BATCH}
-    radii = np.linspace(0, RADIUS, len(queries)).astype(dtype)
-    other = reference.neighbors(points, radii, **asked, **known)
-    assert_same(index.query(queries, query_batch=QUERY_BATCH, radius=radii, **FULL), other)
-    nearest = reference.nearest(points, 4, radius=RADIUS, **asked, **known)
+    nearest = reference.nearest(points, 4, radius=RADIUS, queries=queries, query_batch=QUERY_BATCH, **known)
     found = index.nearest(queries, k=4, query_batch=QUERY_BATCH, vectors=True).to_host()
     assert np.array_equal(found.indices, nearest.indices)
     assert np.array_equal(found.vectors, nearest.vectors)
     far = reference.neighbors(points, RADIUS, where=lambda i, j, d2, dx, shift: (j - i) % 2 == 1, **known)
     assert_same(index.query(where=clfrnn.Condition("(j - i) & 1"), **FULL), far)
-    parts = [part.to_host() for part in index.query_blocks(max_bytes=4000, sort="index", distances=True)]
-    assert np.array_equal(np.concatenate([part.indices for part in parts]), own.indices)
     many = clfrnn.NeighborFunction(
         arguments="global int *counts", state="int n = 0;", per_neighbor="++n;", finish="counts[i] = n;"
     )
     counts = index.zeros(N, np.int32)
     index.visit(many, counts=counts)
-    assert np.array_equal(counts.get(), counts_of(own))
+    assert np.array_equal(counts.get(), counts_of(reference.neighbors(points, RADIUS, **known)))
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))

@@ -3,7 +3,6 @@
 import dataclasses
 import functools
 import itertools
-import os
 
 import numpy as np
 import pyopencl as cl
@@ -17,12 +16,9 @@ from conftest import (
     assert_counts,
     assert_nearest,
     assert_same,
-    by_distance,
     counts_of,
-    joined,
     launched,
     own_session,
-    same_rows,
     structure_of,
     takes_long_as_gpu,
     truth,
@@ -38,9 +34,6 @@ from clfrnn.methods import METHODS
 pytestmark = pytest.mark.product
 
 N = min(80, POINTS)
-#: How many random cases each method searches: thousands where somebody asks for them.
-CASES = int(os.environ.get("CLFRNN_TEST_CELLS", "12"))
-
 SIXTY = [0.5, 0.8660254]
 CELLS = {
     "hexagonal": {2: [[1, 0], SIXTY], 3: [[1, 0, 0], [*SIXTY, 0], [0, 0, 1.3]]},
@@ -142,25 +135,6 @@ def test_counts_nearest_and_queries(session, way, dim, dtype, cell):
             assert_nearest(index.nearest(queries, radius=radius), expected)
         assert_counts(index.count(queries, radius=radii), truth(points, radii, queries=queries, cell=cell))
         assert_same(index.query(queries, radius=radii, **FULL), truth(points, radii, queries=queries, cell=cell))
-
-
-def test_kinds_of_lists(session, way, dim, dtype, skewed):
-    """Half lists, orders, lists without vectors, blocks, lists with a hint, and the points themselves."""
-    points = points_in(skewed, N, dtype, far=1)
-    index = build(points, LONG, way, session, cell=skewed)
-    expected = truth(points, LONG, cell=skewed)
-    assert_same(index.query(half=True, **FULL), truth(points, LONG, cell=skewed, half=True))
-    assert_same(
-        index.query(half=True, include_self=True, **FULL),
-        truth(points, LONG, cell=skewed, half=True, include_self=True),
-    )
-    assert_same(index.query(include_self=True, **FULL), truth(points, LONG, cell=skewed, include_self=True))
-    assert_same(index.query(sort="distance", distances=True, vectors=True), expected, order=by_distance(expected))
-    same_rows(index.query(distances=True), expected)
-    assert_same(index.query(sort="index"), expected)
-    assert_same(joined(index.query_blocks(max_bytes=1 << 18, **FULL)), expected)  # several
-    hinted = index.query(hint=2 * len(expected.indices), **FULL)
-    assert_same(hinted, expected)
 
 
 def test_user_functions(session, way, dim, dtype, skewed):
@@ -399,48 +373,6 @@ def every_image(points, radius, cell):
         i, j = np.nonzero(squares <= radius * radius)
         found += [(a, b, *shift) for a, b in zip(i.tolist(), j.tolist(), strict=True) if a != b or any(shift)]
     return found
-
-
-# --- fuzz -----------------------------------------------------------------------------------------------------------
-
-
-def random_case(seed, dim, dtype):
-    """A cell, periodic vectors, points and a radius, of all kinds that a cell has."""
-    rng = np.random.default_rng([seed, dim])
-    cell = rng.normal(size=(dim, dim)) * 10.0 ** rng.uniform(-1, 1, (dim, 1))
-    kind = rng.integers(0, 4)
-    if kind == 0:  # as programs write crystals
-        cell = np.tril(cell)
-    elif kind == 1:  # strongly skewed
-        cell[1] += rng.integers(-4, 5) * cell[0]
-    flags = rng.random(dim) < 0.75
-    flags[rng.integers(dim)] = True
-    real = {4: "float", 8: "double"}[dtype.itemsize]
-    domain = periodic_cell(tuple(tuple(row) for row in cell.astype(dtype).tolist()), real)
-    # Of a flat cell in float32 the reference tries a hundred thousand images of every pair.
-    if domain is None or (real == "float" and max(getattr(domain, "weights", (1,))) > 200):
-        return random_case(seed + 10**6, dim, dtype)
-    heights = 1 / np.linalg.norm(np.linalg.inv(cell), axis=0)
-    radius = float(heights.min() * rng.choice([0.1, 0.3, 0.49, 0.6, 1.2, 2.4]))
-    n = int(rng.integers(1, 60))
-    places = rng.random((n, dim)) + rng.integers(-3, 4, (n, dim)) * (rng.random() < 0.5)
-    places = np.where(rng.random((n, dim)) < 0.2, np.round(places * 4) / 4, places)
-    points = (places @ cell).astype(dtype)
-    return points, radius, {"cell": cell, "periodic": tuple(flags.tolist())}
-
-
-@pytest.mark.core
-def test_random_cells(session, method, dim, dtype):
-    first = int(os.environ.get("CLFRNN_TEST_SEED", "0"))
-    for seed in range(first, first + CASES):
-        points, radius, domain = random_case(seed, dim, dtype)
-        expected = reference.neighbors(points, radius, **domain)
-        found = search(points, radius, (method, {}), session, **domain)
-        try:
-            assert_same(found, expected)
-            assert_counts(build(points, radius, (method, {}), session, **domain).count(), expected)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}: {error}") from None
 
 
 # --- what the device computes -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Laws of all that is asked of an index, stated once for every way to search, dimension, dtype and boundary."""
+"""Laws of all that is asked of an index, stated once for every way to search, dimension, dtype and domain."""
 
 import functools
 import itertools
@@ -28,8 +28,14 @@ pytestmark = [pytest.mark.core, pytest.mark.optimized]
 
 N = min(240, POINTS)
 
-#: No box, one of length 1, and one whose every point sees several images of the others, and its own.
-BOUNDARIES = ["open", "periodic", "images"]
+#: No box, one of length 1, one whose every point sees several images of the others, and its own, as in a cell that is
+#: not rectangular, and systems in boxes of their own, each second of which is periodic.
+BOUNDARIES = ["open", "periodic", "images", "cell", "systems"]
+
+CELLS = {2: ((1.0, 0.0), (3.7, 0.8)), 3: ((1.0, 0.0, 0.0), (2.3, 0.9, 0.0), (-1.7, 0.6, 0.8))}
+
+#: The systems of the points: their numbers come in no order.
+BATCH = np.array([7, -2, 40, 3, 11])[np.random.default_rng(3).integers(0, 5, N)]
 
 
 class Scene:
@@ -39,13 +45,17 @@ class Scene:
         self.session, (self.method, self.options) = session, way
         self.dim, self.dtype, self.boundary = dim, dtype, boundary
         self.points = cloud(dim, dtype, boundary)
-        self.radius = 1.05 if boundary == "images" else {2: 0.11, 3: 0.2}[dim]
-        self.domain = {} if boundary == "open" else {"box": (1.0,) * dim, "periodic": True}
+        self.radius = {"images": 1.05, "cell": 0.9, "systems": 0.4}.get(boundary, {2: 0.11, 3: 0.2}[dim])
+        self.domain = domain_of(boundary, dim)
         self.index = self.build(self.points)
 
-    def build(self, points):
-        given = {"method": self.method, "session": self.session, **self.options, **self.domain}
+    def build(self, points, **other):
+        given = {"method": self.method, "session": self.session, **self.options, **self.domain, **other}
         return clfrnn.build_index(points, self.radius, **given)
+
+    def of(self, rows):
+        """The systems of queries that belong to those of these points, where there are systems."""
+        return {"query_batch": BATCH[rows]} if self.boundary == "systems" else {}
 
     def expected(self, radius=None, **asked):
         return truth(self.points, self.radius if radius is None else radius, **self.domain, **asked)
@@ -56,17 +66,31 @@ class Scene:
         return self.index.query(**FULL).to_host()
 
 
+def domain_of(boundary, dim):
+    """The arguments that say where points lie."""
+    systems = np.unique(BATCH)
+    return {
+        "open": {},
+        "cell": {"cell": CELLS[dim]},
+        "systems": {
+            "batch": BATCH,
+            "box": np.random.default_rng(dim).uniform(0.7, 1.5, (len(systems), dim)),
+            "periodic": np.repeat(np.arange(len(systems))[:, None] % 2 == 0, dim, axis=1),
+        },
+    }.get(boundary, {"box": (1.0,) * dim, "periodic": True})
+
+
 @functools.cache
 def cloud(dim, dtype, boundary):
     """A lattice, whose distances tie, points in one place, and others; some lie outside of a box."""
-    n = N // 8 if boundary == "images" else N
+    n = N // {"images": 8, "cell": 4}.get(boundary, 1)
     rng = np.random.default_rng(dim)
     points = rng.random((n, dim))
     points[::3] = np.round(points[::3] * 8) / 8
     points[1::9] = points[::9][: len(points[1::9])]
-    if boundary == "periodic" and (dim, dtype.itemsize) != (3, 4):
+    if boundary in ("cell", "systems") or (boundary == "periodic" and (dim, dtype.itemsize) != (3, 4)):
         points[::4] += rng.integers(-3, 4, points[::4].shape)
-    return points.astype(dtype)
+    return (points @ np.array(CELLS[dim]) if boundary == "cell" else points).astype(dtype)
 
 
 _SCENES = {}
@@ -76,6 +100,13 @@ def check(boundary, dim, dtype):
     """Leave out what only takes long to compile: every cloud is searched there in test_periodic.py."""
     if dtype.itemsize == 8 and (boundary == "images" or (boundary == "periodic" and dim == 2)):
         pytest.skip("float64 in a periodic box is tested in three dimensions and by single images")
+    if boundary in ("cell", "systems") and (dtype.itemsize == 4) != (dim == 3):
+        pytest.skip("cells and systems are searched in float32 in three dimensions, and in float64 in two")
+
+
+def ways_in(boundary):
+    """The ways to search there: methods without options where test_cells.py and test_batches.py have the others."""
+    return [way for way in WAYS.values() if boundary not in ("cell", "systems") or not way[1]]
 
 
 def scene_of(session, way, *kind):
@@ -89,6 +120,8 @@ def scene_of(session, way, *kind):
 def scene(request, session, way, dim, dtype):
     """Made once for all laws."""
     check(request.param, dim, dtype)
+    if way not in ways_in(request.param):
+        pytest.skip("options of methods are searched by in test_cells.py and test_batches.py")
     return scene_of(session, way, dim, dtype, request.param)
 
 
@@ -196,20 +229,22 @@ def test_an_update_to_the_same_points_changes_nothing(scene):
 
 
 def test_points_as_queries_find_themselves_too(scene):
-    found = scene.index.query(scene.points, **FULL)
+    systems = scene.of(slice(None))
+    found = scene.index.query(scene.points, **systems, **FULL)
 
     assert_same(found, scene.index.query(include_self=True, **FULL))
-    assert_counts(scene.index.count(scene.points), found.to_host())
+    assert_counts(scene.index.count(scene.points, **systems), found.to_host())
 
 
 def test_queries_may_be_anywhere_and_be_divided(scene):
     """Lists of parts of the queries are the list of all of them."""
     rng = np.random.default_rng(2)
     queries = (rng.random((N // 4, scene.dim)) * 1.4 - 0.2).astype(scene.dtype)
-    whole = scene.index.query(queries, **FULL)
+    whole = scene.index.query(queries, **scene.of(slice(N // 4)), **FULL)
 
-    assert_same(whole, scene.expected(queries=queries))
-    parts = [scene.index.query(part, **FULL) for part in (queries[:9], queries[9:9], queries[9:])]
+    assert_same(whole, scene.expected(queries=queries, **scene.of(slice(N // 4))))
+    slices = [slice(9), slice(9, 9), slice(9, N // 4)]
+    parts = [scene.index.query(queries[part], **scene.of(part), **FULL) for part in slices]
     assert_same(joined(parts), whole)
 
 
@@ -218,15 +253,15 @@ def test_a_radius_of_its_own_cuts_each_row(scene, foreign):
     """Zero leaves what is coincident."""
     if scene.boundary == "images" or (scene.boundary == "periodic" and foreign != (scene.dim == 2)):
         pytest.skip("what a radius of each query adds to a walk is the same whatever the box")
-    queries = scene.points[::2] if foreign else None
+    queries, systems = (scene.points[::2], scene.of(slice(None, None, 2))) if foreign else (None, {})
     m = len(scene.points[::2]) if foreign else scene.index.num_points
     radii = (scene.radius * np.linspace(0, 1, m)).astype(scene.dtype)
     radii[::7] = 0
-    whole = scene.expected(queries=queries)
+    whole = scene.expected(queries=queries, **systems)
     rows = rows_of(whole)
     inside = whole.squares <= (radii * radii)[rows]
 
-    found = scene.index.query(queries, radius=radii, **FULL).to_host()
+    found = scene.index.query(queries, radius=radii, **systems, **FULL).to_host()
 
     assert np.array_equal(found.counts, np.bincount(rows[inside], minlength=m))
     for name in ("indices", "distances", "vectors"):
@@ -256,7 +291,8 @@ def test_the_order_is_a_permutation(scene):
 def test_renumbered_points_have_the_same_pairs(scene):
     order = np.random.default_rng(3).permutation(scene.index.num_points)
 
-    pairs = pairs_of(scene.build(scene.points[order]).query(**FULL).to_host())
+    systems = {"batch": BATCH[order]} if scene.boundary == "systems" else {}
+    pairs = pairs_of(scene.build(scene.points[order], **systems).query(**FULL).to_host())
 
     renumbered = np.column_stack([order[pairs[:, :2]], pairs[:, 2:]])
     assert np.array_equal(in_order(renumbered), pairs_of(scene.full))
@@ -267,7 +303,7 @@ def test_renumbered_points_have_the_same_pairs(scene):
 def test_every_way_and_run_gives_the_same_bits(session, dim, dtype, boundary, sort):
     check(boundary, dim, dtype)
     bits = set()
-    for way, _ in itertools.product(WAYS.values(), range(2)):
+    for way, _ in itertools.product(ways_in(boundary), range(2)):
         found = scene_of(session, way, dim, dtype, boundary).index.query(**{**FULL, "sort": sort}).to_host()
         bits.add(b"|".join(np.ascontiguousarray(getattr(found, name)).tobytes() for name in COLUMNS[1:4]))
     assert len(bits) == 1

@@ -13,12 +13,26 @@ import clfrnn
 
 PACKAGE = Path(clfrnn.__file__).parent
 
+#: They stand on the public interface.
+APPLICATIONS = {"models", "compilation", "cluster", "files", "geometry"}
+
+#: What applications import besides public names: what they share and users do not see yet, and plain helpers.
+SHARED = {
+    "answers.grid_nodes",
+    "answers.linking",
+    "answers.nearest.distances",
+    "points.argument_types",
+    "clouds",
+    "errors",
+    "host",
+}
+
 #: From top to bottom; a module may import modules of lower rows, and of its own room.
 LAYERS = [
     {"__main__"},
     {"cli"},
     {"doctor", "tuner", "verify"},
-    {"models", "compilation", "cluster", "files", "geometry"},
+    APPLICATIONS,
     {"api"},
     {"index"},
     {"updates"},
@@ -36,7 +50,7 @@ LAYERS = [
     {"tuning"},
     {"device_array"},
     {"host"},
-    {"scanner", "profile", "errors"},
+    {"scanner", "profile", "errors", "version"},
 ]
 
 #: They stand beside the house: the definition of results, and clouds to try them on.
@@ -67,10 +81,11 @@ RETIRED = [
 
 
 def modules():
-    return sorted(path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py" or path.parent != PACKAGE)
+    return sorted(PACKAGE.rglob("*.py"))
 
 
 def name_of(path):
+    """The name of a module below `clfrnn`; that of the package's root is empty."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -85,20 +100,27 @@ def names():
 
 
 @functools.cache
-def imports(path):
-    """The modules of clfrnn that a module imports at its top, those for type checkers alone included."""
+def imported(path):
+    """The modules of clfrnn that a module imports, with the name that it takes, or None for the module as a whole.
+
+    Imports inside functions count, and so do those for type checkers alone.
+    """
     package = list(path.relative_to(PACKAGE).parts[:-1])
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
-        if not isinstance(node, ast.ImportFrom) or not node.level or node.col_offset > 4:
-            continue
-        base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
-        for alias in node.names:
-            whole = ".".join([*base, alias.name])
-            target = whole if whole in names() else ".".join(base)
-            if target in names():
-                found.add(target)
+        if isinstance(node, ast.Import):
+            absolute = (alias.name.split(".") for alias in node.names)
+            found |= {(".".join(rest), None) for first, *rest in absolute if first == "clfrnn"}
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            base = package[: len(package) - node.level + 1] + (node.module.split(".") if node.module else [])
+            for alias in node.names:
+                whole = ".".join([*base, alias.name])
+                found.add((whole, None) if whole in names() else (".".join(base), alias.name))
     return frozenset(found)
+
+
+def imports(path):
+    return {module for module, _ in imported(path)}
 
 
 def outside(path):
@@ -116,7 +138,9 @@ def level(name):
 @pytest.mark.parametrize("path", modules(), ids=name_of)
 def test_imports_point_downwards(path):
     own = room(name_of(path))
-    rooms = {room(name) for name in imports(path)} - {own}
+    if not own:
+        return  # the root of the package, whose public names are loaded when they are first used
+    rooms = {room(name) for name in imports(path)} - {own, ""}
     if own in BESIDE:
         assert not rooms
         return
@@ -125,8 +149,26 @@ def test_imports_point_downwards(path):
         assert level(name) > level(own), f"{own} imports {name}"
 
 
+@pytest.mark.parametrize("path", [path for path in modules() if room(name_of(path)) in APPLICATIONS], ids=name_of)
+def test_applications_stand_on_the_public_interface(path):
+    """They import what users may import, from where it stands, and what `SHARED` names."""
+    for module, name in imported(path):
+        if not module or room(module) in APPLICATIONS:
+            continue
+        shared = any(module == each or module.startswith(f"{each}.") for each in SHARED)
+        assert shared or (name and clfrnn._MODULE_OF.get(name) == module), f"{name} of {module} is not public"
+
+
+@pytest.mark.parametrize("path", [path for path in modules() if room(name_of(path)) in APPLICATIONS], ids=name_of)
+def test_applications_use_what_a_session_shows(path):
+    """Of an object that is called `session`, they take what users may take."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value).split(".")[-1] in ("session", "_session"):
+            assert node.attr in {"queue", "device", "lock", "profile", "trim"}, f"{path}:{node.lineno}"
+
+
 def test_no_imports_go_round():
-    """Neither when modules are loaded, nor for type checkers."""
+    """Neither when modules are loaded, nor for type checkers, nor when functions are called."""
     below = {name_of(path): imports(path) - {name_of(path)} for path in modules()}
     while free := {name for name, targets in below.items() if not targets & below.keys()}:
         below = {name: targets for name, targets in below.items() if name not in free}
@@ -152,7 +194,7 @@ def test_plans_and_configs_need_no_device(path):
 
 @pytest.mark.parametrize("name", sorted(NEEDS_NO_DEVICE))
 def test_planning_needs_neither_opencl_nor_mako(name):
-    for path in modules():
+    for path in PATHS:
         if room(name_of(path)) == name:
             assert not {"pyopencl", "mako"} & set(outside(path)), path
 
@@ -207,5 +249,5 @@ def test_objects_show_what_users_may_use(session):
     asked |= {"explain", "kernel_source", "session", "method", "radius", "num_points", "dim", "dtype", "last_update"}
     asked |= {"empty", "zeros"}
     assert shown(index) == asked
-    assert shown(session) == {"queue", "device", "profile", "trim"}
+    assert shown(session) == {"queue", "device", "lock", "profile", "trim"}
     assert shown(function) == {"arguments", "state", "per_neighbor", "finish", "preamble"}

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import pyopencl as cl
 
 from ...config import INT, KernelConfig
 from ...device_array import DeviceArray
@@ -38,7 +39,7 @@ def plan_labels(profile: DeviceProfile, tuning: Tuning) -> LabelConfig:
 def begin_trees(session: Session, links: DeviceArray[np.int32]) -> DeviceArray[Any]:
     """Make each point a tree of its own; return that all are core, (n,) bool."""
     core = session.allocate(links.size, _BOOL, purpose="which points are core")
-    _launch(session, "begin_trees", links.size, links.base_data, core.base_data)
+    session.publish(_launch(session, "begin_trees", links.size, (links, core)), core)
     return core
 
 
@@ -52,8 +53,7 @@ def begin_core_trees(
     """
     core = session.allocate(links.size, _BOOL, purpose="which points are core")
     border = session.allocate(links.size, _BOOL, purpose="which points may be at a border")
-    given = links.base_data, core.base_data, border.base_data
-    _launch(session, "begin_core_trees", links.size, least, *given)
+    session.publish(_launch(session, "begin_core_trees", links.size, (links, core, border), least), core)
     return core, border
 
 
@@ -66,24 +66,24 @@ def find_roots(session: Session, links: DeviceArray[np.int32], least: int) -> tu
     n = links.size
     roots = session.allocate(n, INT, purpose="the labels of clusters")
     chosen = session.scratch(n, INT, purpose="which points are roots of clusters")
-    _launch(session, "find_roots", n, links.base_data, roots.base_data, chosen.base_data)
+    _launch(session, "find_roots", n, (links, roots, chosen))
     if least > 1:
         fill(session, chosen)
-        _launch(session, "count_members", n, roots.base_data, chosen.base_data)
-        _launch(session, "choose_clusters", n, least, chosen.base_data)
+        _launch(session, "count_members", n, (roots, chosen))
+        _launch(session, "choose_clusters", n, (chosen,), least)
     return roots, chosen
 
 
-def number_roots(session: Session, roots: DeviceArray[np.int32], chosen: Scratch) -> Scratch:
-    """Turn roots into labels, from 0 on for the lowest chosen one; return how many, one int32 on the device.
+def number_roots(session: Session, roots: DeviceArray[np.int32], chosen: Scratch) -> DeviceArray[np.int32]:
+    """Turn roots into labels, from 0 on for the lowest chosen one; return how many, (1,) int32.
 
     Points of trees whose root is not chosen get -1, as those without a tree. Three launches; nothing is waited for.
     """
     n = roots.size
-    many = session.scratch(1, INT, purpose="the number of clusters")
+    many = session.allocate(1, INT, purpose="the number of clusters")
     starts = session.scratch(n + 1, INT, purpose="the first labels")
     exclusive_scan(session, chosen, starts)
-    _launch(session, "number_clusters", n, starts.base_data, roots.base_data, many.base_data)
+    session.publish(_launch(session, "number_clusters", n, (starts, roots, many)), roots, many)
     return many
 
 
@@ -91,12 +91,15 @@ def sizes_of(session: Session, labels: DeviceArray[np.int32], many: int) -> Devi
     """The number of points with each of `many` labels, (many,) int32. Two launches."""
     sizes = session.allocate(many, INT, purpose="the sizes of clusters")
     clear(session, sizes)
-    _launch(session, "count_members", labels.size, labels.base_data, sizes.base_data)
-    session.publish(None, sizes)
+    session.publish(_launch(session, "count_members", labels.size, (labels, sizes)), sizes)
     return sizes
 
 
-def _launch(session: Session, name: str, n: int, *arguments: Any) -> None:
+def _launch(
+    session: Session, name: str, n: int, arrays: tuple[Scratch | DeviceArray[Any], ...], *numbers: int
+) -> cl.Event | None:
+    """Launch a kernel over `n` points; it takes the numbers first."""
     kernels, config = session.planned("answers/linking/labels", plan_labels)
     # One work-item also where there are no points: it writes the number of clusters.
-    session.launch(kernels[name], max(1, n), config.work_group_size, n, *arguments)
+    given = n, *numbers, *(each.base_data for each in arrays)
+    return session.launch(kernels[name], max(1, n), config.work_group_size, *given)

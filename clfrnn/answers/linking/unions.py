@@ -84,9 +84,13 @@ def read_of_link(profile: DeviceProfile) -> str:
     return "links[k]" if profile.kind in ("cpu", "gpu") else "atomic_or(&links[k], 0)"
 
 
+def unions_for(profile: DeviceProfile) -> Unions:
+    """The functions that link points on a device."""
+    return _unions(read_of_link(profile))
+
+
 @functools.cache
-def unions_for(read: str) -> Unions:
-    """The functions that link points, which read links so."""
+def _unions(read: str) -> Unions:
     forest = _FOREST % read
     return Unions(
         of_all=NeighborFunction(

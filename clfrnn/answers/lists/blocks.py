@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import DeviceMemoryError
-from ...host.turns import LockedIterator
+from ...host.locks import LockedIterator
 from ...methods.request import QueryRequest
 from ...methods.traversal import Traversal
 from ...results import NeighborList
@@ -40,14 +40,14 @@ def list_blocks(
     return LockedIterator(session, _blocks(rows, np.concatenate([[0], np.cumsum(per_row)]), max_bytes))
 
 
-def _blocks(rows: Rows, places: Any, max_bytes: int) -> Iterator[NeighborList]:
+def _blocks(rows: Rows, starts: Any, max_bytes: int) -> Iterator[NeighborList]:
     session, columns, m = rows.traversal.session, rows.columns, rows.request.m
     first = 0
     while first < m:
-        end = _last_row_that_fits(columns, places, first, max_bytes)
-        pairs = int(places[end] - places[first])
+        end = _last_row_that_fits(columns, starts, first, max_bytes)
+        pairs = int(starts[end] - starts[first])
         if end == first:
-            pairs = int(places[first + 1] - places[first])
+            pairs = int(starts[first + 1] - starts[first])
             needed = columns.footprint(1, pairs)[1]
             raise DeviceMemoryError(
                 f"max_bytes: row {first} alone has {pairs:,} pairs and needs {needed:,} bytes, {max_bytes:,} were "
@@ -58,25 +58,25 @@ def _blocks(rows: Rows, places: Any, max_bytes: int) -> Iterator[NeighborList]:
         if not fits(session, columns, end - first, pairs):
             rows = rows.with_row()  # the memory of the points may be what is missing
         check_memory(session, columns, end - first, pairs)
-        yield _block(rows, first, end, places)
+        yield _block(rows, first, end, starts)
         first = end
 
 
-def _block(rows: Rows, first: int, end: int, places: Any) -> NeighborList:
-    """The list of the queries from `first` up to, not including, `end`; `places` are the offsets of all rows."""
-    traversal, pairs = rows.traversal, int(places[end] - places[first])
-    offsets = (places[first : end + 1] - places[first]).astype(offset_type(pairs))
-    placed = traversal.session.upload(offsets, purpose="the offsets of a block")
+def _block(rows: Rows, first: int, end: int, starts: Any) -> NeighborList:
+    """The list of the queries from `first` up to, not including, `end`; `starts` are the offsets of all rows."""
+    traversal, pairs = rows.traversal, int(starts[end] - starts[first])
+    offsets = (starts[first : end + 1] - starts[first]).astype(offset_type(pairs))
+    uploaded = traversal.session.upload(offsets, purpose="the offsets of a block")
     part = dataclasses.replace(rows, request=traversal.structure.part_of(rows.request, first, end))
-    return part.as_list(part.cut(part.fill(part.allocate(placed, pairs, capacity=pairs)), pairs))
+    return part.as_list(part.cut(part.fill(part.allocate(uploaded, pairs, capacity=pairs)), pairs))
 
 
-def _last_row_that_fits(columns: Columns, places: Any, first: int, max_bytes: int) -> int:
+def _last_row_that_fits(columns: Columns, starts: Any, first: int, max_bytes: int) -> int:
     """The end of the longest block from `first` on that fits; `first` where no row fits."""
-    low, high = first, len(places) - 1
+    low, high = first, len(starts) - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if columns.footprint(middle - first, int(places[middle] - places[first]))[1] <= max_bytes:
+        if columns.footprint(middle - first, int(starts[middle] - starts[first]))[1] <= max_bytes:
             low = middle
         else:
             high = middle - 1

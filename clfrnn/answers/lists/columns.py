@@ -103,7 +103,8 @@ def check_sort(sort: object) -> str | None:
     """Return the order inside rows, or raise."""
     if sort is not None and (not isinstance(sort, str) or sort not in {"index", "distance"}):
         raise InvalidInputError(
-            f"sort: expected None, 'index' or 'distance', got {shown(sort)}; take None where the order does not matter"
+            f"expected None, 'index' or 'distance', got {shown(sort)}; take None where the order does not matter",
+            argument="sort",
         )
     return sort
 

@@ -48,7 +48,7 @@ def query_blocks(traversal: Traversal, queries: Any, given: ListArguments) -> It
     request, columns = _check(traversal, queries, given)
     max_bytes = natural("max_bytes", given.max_bytes)
     if max_bytes is None:
-        raise InvalidInputError("max_bytes: expected a number of bytes, got None; query() needs no budget")
+        raise InvalidInputError("expected a number of bytes, got None; query() needs no budget", argument="max_bytes")
     return list_blocks(traversal, request, columns, max_bytes=max_bytes)
 
 

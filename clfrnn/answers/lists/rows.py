@@ -20,6 +20,7 @@ from ...methods.traversal import Traversal
 from ...primitives.row_sort import sort_rows
 from ...results import NeighborList
 from ...runtime.launch_limits import sorts_within_turns, turns_refusal
+from ...runtime.memory import ForPairs
 from ...runtime.rendering import own_function
 from .attributes import measure
 from .budget import fits
@@ -63,7 +64,7 @@ class Rows:
         """Allocate the arrays of a list of `pairs`, with memory for up to `capacity` pairs."""
         arrays = {"offsets": offsets}
         for name, (shape, dtype) in self.columns.of_pair.items():
-            purpose = f"the {name} of {pairs:,} pairs"
+            purpose = ForPairs(name, pairs)
             arrays[name] = self.traversal.session.allocate((pairs, *shape), dtype, purpose=purpose, rows=capacity)
         return arrays
 
@@ -155,7 +156,7 @@ class Rows:
             return found
         try:
             copies = {
-                name: session.allocate(found[name].shape, found[name].dtype, purpose=f"the {name} of {pairs:,} pairs")
+                name: session.allocate(found[name].shape, found[name].dtype, purpose=ForPairs(name, pairs))
                 for name in returned[1:]
             }
         except DeviceMemoryError:

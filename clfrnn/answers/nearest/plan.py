@@ -161,12 +161,12 @@ def spanning_reach(
     if not any(lengths) or n == 0:
         return _LARGEST[real]
     axes = sum(1 for length in lengths if length)
-    turns = 0
-    while n * (2 * turns + 1) ** axes <= k:  # the query's own point does not count
-        turns += 1
+    shells = 0
+    while n * (2 * shells + 1) ** axes <= k:  # the query's own point does not count
+        shells += 1
     squares, farthest = 0.0, 0.0
     for length, a, b in zip(lengths, low, high, strict=True):
-        side = (turns + 0.5) * length if length else b - a
+        side = (shells + 0.5) * length if length else b - a
         squares += side * side
         farthest = max(farthest, abs(a), abs(b))
     epsilon = 2.0**-23 if real == "float" else 2.0**-52

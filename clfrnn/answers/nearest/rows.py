@@ -31,7 +31,7 @@ def check_k(k: Any) -> int:
     if number is None or not 1 <= number <= _MOST_NEIGHBORS:
         expected = "at most 2,147,483,647" if number and number > 0 else "at least 1"
         raise InvalidInputError(
-            f"k: expected a whole number of {expected}, got {shown(k)}; pass how many neighbors to find"
+            f"expected a whole number of {expected}, got {shown(k)}; pass how many neighbors to find", argument="k"
         )
     return number
 

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from ... import __version__
+from ...version import __version__
 from .matrix import Table
 
 __all__ = ["report_of", "text_of"]

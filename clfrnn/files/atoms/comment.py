@@ -49,18 +49,18 @@ class Columns(NamedTuple):
 def read_keys(comment: str) -> Keys:
     """The values of each key in a comment, without their quotes; words without a value are passed over."""
     found: Keys = {}
-    place = 0
-    while place < len(comment):
-        match = _PAIR.match(comment, place)
+    position = 0
+    while position < len(comment):
+        match = _PAIR.match(comment, position)
         if match is not None and match["value"] is not None:
             found.setdefault(_bare(match["key"]), []).append(_bare(match["value"]))
         if match is None:  # blanks, or a word whose quotes or brackets are not closed, which is a value nevertheless
-            match = _WORD.match(comment, place)
+            match = _WORD.match(comment, position)
             assert match is not None
             key, equals, rest = match[0].partition("=")
             if equals:
                 found.setdefault(key, []).append(rest)
-        place = match.end()
+        position = match.end()
     return found
 
 

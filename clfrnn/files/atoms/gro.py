@@ -80,18 +80,18 @@ def _read_points(path: Path, rows: list[str]) -> np.ndarray[tuple[int, int], np.
     return np.array([[float(word) for word in words] for words in fields])
 
 
-def _read_box(path: Path, line: str, place: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _read_box(path: Path, line: str, number: int) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """The lattice vectors of the last line: the diagonal, then xy, xz, yx, yz, zx and zy where they are not zero."""
     words = line.split()
     if len(words) not in (3, 9) or not all(map(is_number, words)):
         raise InvalidInputError(
-            f"{label(path)}: line {place}: expected the three or nine numbers of the box, got "
+            f"{label(path)}: line {number}: expected the three or nine numbers of the box, got "
             f"{shown(line.strip(), 80) or 'an empty line'}; save it again, or correct the number of atoms in line 2"
         )
     x, y, z, *others = (float(word) for word in words)
     if min(x, y, z) < 0:
         raise InvalidInputError(
-            f"{label(path)}: line {place}: expected a box whose first three numbers are not negative, got "
+            f"{label(path)}: line {number}: expected a box whose first three numbers are not negative, got "
             f"{shown(line.strip(), 80)}; save it again"
         )
     xy, xz, yx, yz, zx, zy = others or [0.0] * 6

@@ -43,7 +43,7 @@ def read_xyz(path: Path, *, columns: Sequence[str] | None, skip_nan: bool = Fals
     if not rows:
         return cloud
     table = Table(
-        path=path, rows=rows, places=range(2, 2 + len(rows)), between=None, names=None, width=len(rows[0].split())
+        path=path, rows=rows, line_numbers=range(2, 2 + len(rows)), between=None, names=None, width=len(rows[0].split())
     )
     if columns is not None:
         chosen = [find_column(table, column, columns) for column in columns]

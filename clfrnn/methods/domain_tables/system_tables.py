@@ -226,16 +226,18 @@ class _SystemArrays:
         if (far := first_far(self.systems, low, high)) is not None:
             system, axis, height = far
             raise InvalidInputError(
-                f"{name}: expected positions near the box or cell of their system, got one in system "
+                f"expected positions near the box or cell of their system, got one in system "
                 f"{self.systems.numbers[system]} that lies {height!r} from the origin along axis {axis}: so far out, "
-                "rounding hides which image is which; move points by whole lattice vectors towards the origin"
+                "rounding hides which image is which; move points by whole lattice vectors towards the origin",
+                argument=name,
             )
         most = float(np.finfo(self._dtype).max) / _SPARE
         if (beyond := np.isfinite(low) & ((low < -most) | (high > most))).any():
             system = int(np.argwhere(beyond)[0, 0])
             raise InvalidInputError(
-                f"{name}: expected coordinates of at most {most:.1g} where there are many systems, got larger ones in "
-                f"system {self.systems.numbers[system]}; multiply points, radius and lengths by one small number"
+                f"expected coordinates of at most {most:.1g} where there are many systems, got larger ones in "
+                f"system {self.systems.numbers[system]}; multiply points, radius and lengths by one small number",
+                argument=name,
             )
         return SystemBounds(low, high), bad
 

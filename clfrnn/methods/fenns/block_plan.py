@@ -129,9 +129,9 @@ def block_memory(config: BlockConfig) -> int:
     candidate = _candidate_bytes(config.dim, config.real, config.periodic)
     sums = 4 * (config.work_group_size + -(-config.work_group_size // 16))
     neighbors = 3**config.dim * (8 + config.dim * 3 * REAL_SIZE[config.real])
-    turns = 3**config.dim * config.dim * 4 if config.periodic else 0
+    shifts = 3**config.dim * config.dim * 4 if config.periodic else 0
     corner = config.dim * REAL_SIZE[config.real]
-    return config.tile * candidate + 4 * (config.fine + 2) + sums + neighbors + turns + corner
+    return config.tile * candidate + 4 * (config.fine + 2) + sums + neighbors + shifts + corner
 
 
 def block_points(problem: Problem, grid: CellGrid) -> float:

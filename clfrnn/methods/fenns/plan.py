@@ -36,15 +36,17 @@ def _check_cells(shape: tuple[int, ...] | None, dim: int, profile: DeviceProfile
         return None
     if len(shape) not in (1, dim):
         raise InvalidInputError(
-            f"coarse_shape: expected a number of cells, or {dim} for the axes of the points, got {len(shape)} numbers, "
-            f"{shape}; pass one for each axis"
+            f"expected a number of cells, or {dim} for the axes of the points, got {len(shape)} numbers, "
+            f"{shape}; pass one for each axis",
+            argument="coarse_shape",
         )
     full = shape * dim if len(shape) == 1 else shape
     most = most_coarse_cells(profile)
     if math.prod(full) > most:
         raise InvalidInputError(
-            f"coarse_shape: expected at most {most:,} cells in all, as many as a work-group of {profile} can count in "
-            f"its local memory, got {' x '.join(map(str, full))} = {math.prod(full):,}; take fewer"
+            f"expected at most {most:,} cells in all, as many as a work-group of {profile} can count in "
+            f"its local memory, got {' x '.join(map(str, full))} = {math.prod(full):,}; take fewer",
+            argument="coarse_shape",
         )
     return full
 

@@ -92,7 +92,15 @@ def cost_of_sides(problem: Problem, prices: Prices, sides: tuple[float, ...], de
     candidates = min(candidates, images * n)
     strangers = min(math.prod(windows) / cells, images * n) if counts.torus else 0.0
     cost = prices.query + prices.row * rows + candidates + prices.stranger * strangers + prices.cell * cells
-    return SideCost(counts.sides, rows, candidates, strangers, cells, counts.torus > 0, cost)
+    return SideCost(
+        sides=counts.sides,
+        rows=rows,
+        candidates=candidates,
+        strangers=strangers,
+        cells=cells,
+        wrapped=counts.torus > 0,
+        cost=cost,
+    )
 
 
 def work_of_query(problem: Problem, tuning: Tuning, sides: tuple[float, ...]) -> float:

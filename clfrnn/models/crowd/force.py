@@ -8,18 +8,18 @@ __all__ = ["WALK"]
 
 #: Segments are rows of four numbers, from `a` to `b`.
 _PREAMBLE = """
-real_vec crowd_on_segment(const real_vec place, const real_vec a, const real_vec b, real *along)
+real_vec crowd_on_segment(const real_vec position, const real_vec a, const real_vec b, real *along)
 {
     const real_vec span = b - a;
     const real length2 = dot(span, span);
-    *along = length2 > 0 ? clamp(dot(place - a, span) / length2, (real)0, (real)1) : (real)0;
+    *along = length2 > 0 ? clamp(dot(position - a, span) / length2, (real)0, (real)1) : (real)0;
     return a + *along * span;
 }
 
 /* Twice the area of the triangle; points on the line through a and b are on its right. */
-int crowd_left_of(const real_vec a, const real_vec b, const real_vec place)
+int crowd_left_of(const real_vec a, const real_vec b, const real_vec position)
 {
-    return (b.x - a.x) * (place.y - a.y) - (b.y - a.y) * (place.x - a.x) > 0;
+    return (b.x - a.x) * (position.y - a.y) - (b.y - a.y) * (position.x - a.x) > 0;
 }
 
 int crowd_crosses(const real_vec from, const real_vec to, const real_vec a, const real_vec b)
@@ -28,9 +28,9 @@ int crowd_crosses(const real_vec from, const real_vec to, const real_vec a, cons
         && crowd_left_of(from, to, a) != crowd_left_of(from, to, b);
 }
 
-real_vec crowd_towards(const real_vec place, const real_vec target)
+real_vec crowd_towards(const real_vec position, const real_vec target)
 {
-    const real_vec way = target - place;
+    const real_vec way = target - position;
     const real length2 = dot(way, way);
     return length2 > 0 ? way / sqrt(length2) : (real_vec)(0);
 }
@@ -78,22 +78,22 @@ real_vec velocity = wanted + decay * (vload2(i, velocities) - wanted) + gain * p
 const real fast = sqrt(dot(velocity, velocity)), limit = speed_limit * speed;
 if (fast > limit)
     velocity *= limit / fast;
-real_vec place = own + dt * velocity;
+real_vec position = own + dt * velocity;
 for (int w = 0; w < wall_count; ++w)
-    if (crowd_crosses(own, place, vload2(2 * w, walls), vload2(2 * w + 1, walls))) {
-        place = own;
+    if (crowd_crosses(own, position, vload2(2 * w, walls), vload2(2 * w + 1, walls))) {
+        position = own;
         velocity = (real_vec)(0);
     }
-real_vec target = crowd_on_segment(place, goal_a, goal_b, &along);
-const int arrived = dot(target - place, target - place) <= reach * reach;
+real_vec target = crowd_on_segment(position, goal_a, goal_b, &along);
+const int arrived = dot(target - position, target - position) <= reach * reach;
 if (arrived) {
     const real_vec entry_a = vload2(2 * group, entries), entry_b = vload2(2 * group + 1, entries);
-    place = come_in ? entry_a + along * (entry_b - entry_a) : vload2(i, starts);
-    target = crowd_on_segment(place, goal_a, goal_b, &along);
+    position = come_in ? entry_a + along * (entry_b - entry_a) : vload2(i, starts);
+    target = crowd_on_segment(position, goal_a, goal_b, &along);
 }
-vstore2(place, i, moved);
+vstore2(position, i, moved);
 vstore2(velocity, i, turned);
-vstore2(stride_time * sqrt(dot(velocity, velocity)) * crowd_towards(place, target), i, strode);
+vstore2(stride_time * sqrt(dot(velocity, velocity)) * crowd_towards(position, target), i, strode);
 counted[i] = arrivals[i] + arrived;
 """
 

@@ -289,7 +289,7 @@ class Pedestrians(Model):
     def _step_numbers(self, *ranges: tuple[float, float, dict[str, float]]) -> dict[str, float]:
         """What a step is computed with, of numbers by name and the range that each lies in."""
         given = {
-            name: between(value, name, self.dtype, low, high, "see Pedestrians for its unit")
+            name: between(value, name, self.dtype, low=low, high=high, advice="see Pedestrians for its unit")
             for low, high, values in ranges
             for name, value in values.items()
         }
@@ -301,6 +301,6 @@ class Pedestrians(Model):
     def _desired(self, rng: np.random.Generator, speed: float, spread: float) -> npt.NDArray[Any]:
         """The desired speeds, none of them less than a tenth of the mean."""
         mean = positive(speed, "speed", self.dtype, "pass the mean desired speed in m/s")
-        deviation = between(spread, "speed_spread", self.dtype, 0, math.inf, "pass the spread of desired speeds in m/s")
+        deviation = between(spread, "speed_spread", self.dtype, advice="pass the spread of desired speeds in m/s")
         drawn = np.clip(rng.standard_normal(self.n), -_WIDEST, _WIDEST)
         return np.maximum(mean + deviation * drawn, 0.1 * mean).astype(self.dtype)

@@ -47,13 +47,15 @@ def begin(
     if goals is None:
         for name, value in parts.items():
             if value is not None:
-                raise clfrnn.InvalidInputError(f"{name}: expected only together with goals; pass goals as well")
+                raise clfrnn.InvalidInputError("expected only together with goals; pass goals as well", argument=name)
         each = positive(density, "density", dtype, "pass pedestrians by square meter")
         scene = _walkway(n, each, dtype)
         length, width = scene.walls[1, 1]
         starts = (rng.random((n, 2)) * (length, 0.9 * width) + (0, 0.05 * width)).astype(dtype)
     elif positions is None:
-        raise clfrnn.InvalidInputError("positions: expected with goals, got None; pass where pedestrians start")
+        raise clfrnn.InvalidInputError(
+            "expected with goals, got None; pass where pedestrians start", argument="positions"
+        )
     else:
         scene = _scene_of(n, dtype, goals, **parts)
     if positions is not None:
@@ -87,7 +89,9 @@ def _scene_of(
     """The scene with these goals."""
     ends = _segments(goals, "goals", None, dtype)
     if not len(ends):
-        raise clfrnn.InvalidInputError("goals: expected at least one, got none; pass [[x, y]] for one goal of all")
+        raise clfrnn.InvalidInputError(
+            "expected at least one, got none; pass [[x, y]] for one goal of all", argument="goals"
+        )
     if walls is None:
         walls = np.empty((0, 2, 2), dtype)
     return Scene(
@@ -103,8 +107,9 @@ def _groups(n: int, groups: npt.ArrayLike, goals: int) -> npt.NDArray[np.int32]:
     wrong = np.flatnonzero((own != np.floor(own)) | (own < 0) | (own >= goals))
     if len(wrong):
         raise clfrnn.InvalidInputError(
-            f"groups: expected numbers of goals, 0 to {goals - 1}, got {own[wrong[0]]:g} for pedestrian {wrong[0]}; "
-            "pass the number of its goal for each pedestrian"
+            f"expected numbers of goals, 0 to {goals - 1}, got {own[wrong[0]]:g} for pedestrian {wrong[0]}; "
+            "pass the number of its goal for each pedestrian",
+            argument="groups",
         )
     return np.asarray(own, np.int32)
 
@@ -121,7 +126,7 @@ def _segments(value: npt.ArrayLike, name: str, count: int | None, dtype: np.dtyp
         wanted = "any number of segments" if count is None else f"{count:,} segments"
         came = "NaN or inf" if np.size(found) and not np.isfinite(found).all() else shape_of(value)
         raise clfrnn.InvalidInputError(
-            f"{name}: expected {wanted}, of shape (2, 2) each, got {came}; pass the two ends of each"
+            f"expected {wanted}, of shape (2, 2) each, got {came}; pass the two ends of each", argument=name
         )
     return found
 

@@ -72,14 +72,15 @@ class Rules:
             _check(field.name, field.default, getattr(self, field.name))
         if not 1 < self.contact_reach < math.inf:
             raise clfrnn.InvalidInputError(
-                f"contact_reach: expected more than the diameter of a cell, 1, got {self.contact_reach:g}; cells could "
-                "not adhere"
+                f"expected more than the diameter of a cell, 1, got {self.contact_reach:g}; cells could not adhere",
+                argument="contact_reach",
             )
         if self.signal_reach < _WIDEST_NICHE * max(self.niche_across, self.niche_up):
             raise clfrnn.InvalidInputError(
-                f"signal_reach: expected at least {_WIDEST_NICHE:g} times the longer semi-axis of the niche, "
+                f"expected at least {_WIDEST_NICHE:g} times the longer semi-axis of the niche, "
                 f"{_WIDEST_NICHE * max(self.niche_across, self.niche_up):g}, got {self.signal_reach:g}; lengthen it, "
-                "or take a smaller niche"
+                "or take a smaller niche",
+                argument="signal_reach",
             )
 
 
@@ -97,7 +98,7 @@ def _check(name: str, default: object, value: Any) -> None:
     )
     if not fits or len(numbers) != (3 if isinstance(default, tuple) else 1):
         raise clfrnn.InvalidInputError(
-            f"{name}: expected {expected} of at least 0, got {shown(value)}; leave it out for {default}"
+            f"expected {expected} of at least 0, got {shown(value)}; leave it out for {default}", argument=name
         )
 
 
@@ -175,11 +176,11 @@ CONTACTS = clfrnn.NeighborFunction(
         push += STRENGTH(gap, kind, other) * gap * towards;
     """,
     finish="""
-        const real_vec place = vload3(i, positions);
-        real_vec step = place.s2 < basement ? OF_KIND(kind, grip) * push : push;
-        if (place.s2 <= pull_height) step.s2 -= OF_KIND(kind, pull);
-        if (place.s0 == 0 || place.s0 == side) contacts += 2;
-        if (place.s1 == 0 || place.s1 == side) contacts += 2;
+        const real_vec position = vload3(i, positions);
+        real_vec step = position.s2 < basement ? OF_KIND(kind, grip) * push : push;
+        if (position.s2 <= pull_height) step.s2 -= OF_KIND(kind, pull);
+        if (position.s0 == 0 || position.s0 == side) contacts += 2;
+        if (position.s1 == 0 || position.s1 == side) contacts += 2;
         if (decides) {
             const int grows = contacts <= most_contacts;
             const uint4 drawn = philox((uint4)(i, now, 0, 0), key);
@@ -190,7 +191,7 @@ CONTACTS = clfrnn.NeighborFunction(
                 step.s0 += speed * motility[i] * cospi(heading);
                 step.s1 += speed * motility[i] * sinpi(heading);
                 // Who comes to a wall turns round.
-                const real_vec ahead = place + step;
+                const real_vec ahead = position + step;
                 if (ahead.s0 < 0 || ahead.s0 > side || ahead.s1 < 0 || ahead.s1 > side) heading += 1;
                 headings[i] = heading > 1 ? heading - 2 : heading < -1 ? heading + 2 : heading;
             }
@@ -201,7 +202,7 @@ CONTACTS = clfrnn.NeighborFunction(
             dividing[i] = !divides ? 0 : lateral >= most_lateral ? 2 : 1;
         }
         stem_contacts[i] = stems;
-        const real_vec there = place + step;
+        const real_vec there = position + step;
         vstore2(clamp(there.s01, (real)0, side), 0, moved + 3 * i);
         moved[3 * i + 2] = fmax(there.s2, (real)0);
     """,

@@ -122,11 +122,13 @@ class Keratinocytes(Model):
         self.stem_share = rounded(stem_share, self.dtype)
         if not 0 <= self.stem_share <= 1:
             raise clfrnn.InvalidInputError(
-                f"stem_share: expected a number from 0 to 1, got {shown(stem_share)}; pass the share of stem cells"
+                f"expected a number from 0 to 1, got {shown(stem_share)}; pass the share of stem cells",
+                argument="stem_share",
             )
         if not isinstance(rules := Rules() if rules is None else rules, Rules):
             raise clfrnn.InvalidInputError(
-                f"rules: expected clfrnn.models.keratinocytes.Rules, got {type(rules).__name__}; pass Rules(...)"
+                f"expected clfrnn.models.keratinocytes.Rules, got {type(rules).__name__}; pass Rules(...)",
+                argument="rules",
             )
         self.rules = rules
         seed = whole(seed, "seed", least=0, advice="pass what tells one start from another")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,7 @@ import numpy.typing as npt
 import clfrnn
 
 from ...host.foreign_warnings import ignored_warnings
-
-if TYPE_CHECKING:
-    from ..model import Frame, Model
+from ..frame import Drawn, Frame
 
 __all__ = ["Canvas", "canvas", "library"]
 
@@ -63,7 +61,7 @@ def library(name: str, what: str, extra: str) -> Any:
         ) from error
 
 
-def canvas(model: Model, size: int, *, window: bool = False) -> Canvas:
+def canvas(model: Drawn, size: int, *, window: bool = False) -> Canvas:
     """A canvas for the model.
 
     Parameters
@@ -98,7 +96,7 @@ class Flat:
     """Disks in a rectangle, drawn by matplotlib."""
 
     @ignored_warnings()
-    def __init__(self, model: Model, size: int, *, window: bool) -> None:
+    def __init__(self, model: Drawn, size: int, *, window: bool) -> None:
         figures = library("matplotlib.figure", "A picture of two dimensions", "plot")
         self._circles = library("matplotlib.patches", "A picture of two dimensions", "plot").Circle
         self._model, self._shades, self._colormap = model, _Shades(model._color_ends), model._colormap  # noqa: SLF001
@@ -172,7 +170,7 @@ class Solid:
     """Shaded spheres in a box, drawn by pyvista."""
 
     @ignored_warnings()
-    def __init__(self, model: Model, size: int, *, window: bool) -> None:
+    def __init__(self, model: Drawn, size: int, *, window: bool) -> None:
         self._pyvista = pyvista = library("pyvista", "A picture of three dimensions", "plot3d")
         self._model, self._shades, self._open = model, _Shades(model._color_ends), False  # noqa: SLF001
         self._colormap = model._colormap  # noqa: SLF001

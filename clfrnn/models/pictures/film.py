@@ -6,22 +6,20 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 import clfrnn
 
 from ...host.foreign_warnings import ignored_warnings
+from ..frame import Drawn, Frame
 from .canvas import Canvas, canvas, library
-
-if TYPE_CHECKING:
-    from ..model import Frame, Model
 
 __all__ = ["animate"]
 
 #: Takes a canvas, and the frame to be drawn on it.
-Add = Callable[[Canvas, "Frame"], None]
+Add = Callable[[Canvas, Frame], None]
 
 #: Pixels of the longer side by the ending of the file: a GIF of few pixels stays small.
 _SIZES = {".gif": 480, ".mp4": 720, ".png": 960}
@@ -34,7 +32,7 @@ _LONGEST = 65_535
 
 
 def animate(
-    model: Model,
+    model: Drawn,
     path: str | os.PathLike[str],
     frames: Iterator[Frame],
     *,
@@ -47,10 +45,10 @@ def animate(
     ending = path.suffix.lower()
     if ending not in _SIZES:
         raise clfrnn.InvalidInputError(
-            f"path: expected a name that ends in {', '.join(_SIZES)}, got {path.name!r}; change its ending"
+            f"expected a name that ends in {', '.join(_SIZES)}, got {path.name!r}; change its ending", argument="path"
         )
     if not path.absolute().parent.is_dir():
-        raise clfrnn.InvalidInputError(f"path: there is no folder {path.parent}; make it first")
+        raise clfrnn.InvalidInputError(f"there is no folder {path.parent}; make it first", argument="path")
     film = {".gif": _gif, ".mp4": _video, ".png": _picture}[ending]
     easel = canvas(model, size or _SIZES[ending])  # what is missing is said before the first step
     whole = path.resolve()  # a link stays a link
@@ -92,7 +90,8 @@ def _gif(path: Path, fps: float) -> Iterator[Add]:
     hundredths = max(2, round(min(100 / fps, 1e6)))  # the format's unit
     if hundredths > _LONGEST:
         raise clfrnn.InvalidInputError(
-            f"fps: expected at least {100 / _LONGEST:.2g} for a .gif, got {fps:g}; pass more, or write an .mp4"
+            f"expected at least {100 / _LONGEST:.2g} for a .gif, got {fps:g}; pass more, or write an .mp4",
+            argument="fps",
         )
 
     def add(easel: Canvas, frame: Frame) -> None:

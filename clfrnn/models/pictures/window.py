@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
+from ..frame import Drawn
 from .canvas import canvas
-
-if TYPE_CHECKING:
-    from ..model import Model
 
 __all__ = ["has_display", "show_in_window"]
 
@@ -22,7 +19,7 @@ def has_display() -> bool:
     return sys.platform in ("win32", "darwin") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
 
 
-def show_in_window(model: Model, *, steps: int, every: int) -> None:
+def show_in_window(model: Drawn, *, steps: int, every: int) -> None:
     """Take steps, and draw the model after each `every` of them, until its window is closed.
 
     Raises

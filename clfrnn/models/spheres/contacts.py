@@ -34,16 +34,16 @@ def _move(dim: int) -> clfrnn.NeighborFunction:
             }}
         """,
         finish=f"""
-            real_vec place = vload{dim}(i, positions);
-            const real away = length(center - place);
+            real_vec position = vload{dim}(i, positions);
+            const real away = length(center - position);
             if (away > 0 && away <= reach) {{
-                force += contact(center - place, away, reach, -own, stiffness, damping, shear, (real)0);
+                force += contact(center - position, away, reach, -own, stiffness, damping, shear, (real)0);
             }}
             force.s{dim - 1} -= gravity;
             real_vec velocity = remaining * (own + dt * force);
-            place += dt * velocity;
-            velocity = select(velocity, -restitution * velocity, fabs(place) > limit);
-            vstore{dim}(clamp(place, -limit, limit), i, moved);
+            position += dt * velocity;
+            velocity = select(velocity, -restitution * velocity, fabs(position) > limit);
+            vstore{dim}(clamp(position, -limit, limit), i, moved);
             vstore{dim}(velocity, i, changed);
         """,
     )
@@ -61,10 +61,10 @@ def _energies(dim: int) -> clfrnn.NeighborFunction:
             sum += stiffness * overlap * overlap + attraction * (d2 - diameter * diameter);
         """,
         finish=f"""
-            const real_vec place = vload{dim}(i, positions), velocity = vload{dim}(i, velocities);
-            const real overlap = max(reach - length(center - place), (real)0);
+            const real_vec position = vload{dim}(i, positions), velocity = vload{dim}(i, velocities);
+            const real overlap = max(reach - length(center - position), (real)0);
             energies[i] = sum / 4 + (stiffness * overlap * overlap + dot(velocity, velocity)) / 2
-                + gravity * (place.s{dim - 1} - floor_height);
+                + gravity * (position.s{dim - 1} - floor_height);
         """,
     )
 

@@ -55,13 +55,20 @@ def material(radius: float, dtype: np.dtype[Any], given: Sequence[float | None])
         "restitution": (0, 1, "pass the part of the velocity that a wall leaves"),
     }
     dt = positive(value["dt"], "dt", dtype, "pass the time of a step, or leave it out")
-    found = Material(dt, *(between(value[name], name, dtype, *each) for name, each in ranges.items()))
+    found = Material(
+        dt,
+        *(
+            between(value[name], name, dtype, low=low, high=high, advice=advice)
+            for name, (low, high, advice) in ranges.items()
+        ),
+    )
     # The condition under which the semi-implicit Euler method is stable for two spheres that stay in contact.
     growth = dt * (2 * (found.damping + found.shear) + found.stiffness * dt)
     if growth >= 2:
         raise clfrnn.InvalidInputError(
-            f"dt: expected so short a step that dt (2 damping + 2 shear + stiffness dt) is below 2, got {dt:g}, for "
-            f"which it is {growth:.3g}, and contacts would gain energy; take a shorter dt or softer spheres"
+            f"expected so short a step that dt (2 damping + 2 shear + stiffness dt) is below 2, got {dt:g}, for "
+            f"which it is {growth:.3g}, and contacts would gain energy; take a shorter dt or softer spheres",
+            argument="dt",
         )
     return found
 
@@ -73,10 +80,10 @@ def collider(given: Any, dim: int, dtype: np.dtype[Any]) -> Collider:
         numbers = tuple(rounded(value, dtype) for value in center)
     except (TypeError, ValueError) as error:
         raise clfrnn.InvalidInputError(
-            f"collider: expected (center, radius), got {shown(given)}; pass, in 3D, ((0, 0, 0), 0.2)"
+            f"expected (center, radius), got {shown(given)}; pass, in 3D, ((0, 0, 0), 0.2)", argument="collider"
         ) from error
     if len(numbers) != dim or not all(map(math.isfinite, numbers)):
         raise clfrnn.InvalidInputError(
-            f"collider: expected a center of {dim} finite numbers, got {shown(center)}; pass its position"
+            f"expected a center of {dim} finite numbers, got {shown(center)}; pass its position", argument="collider"
         )
     return numbers, positive(radius, "collider", dtype, "pass the radius behind the center")

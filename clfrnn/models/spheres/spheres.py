@@ -207,7 +207,9 @@ class Spheres(HalvedModel):
             `center` has another shape or is not finite, or `radius` is not positive.
         """
         if radius is None and self.collider is None:
-            raise clfrnn.InvalidInputError("radius: expected that of the collider, as there was none; pass a radius")
+            raise clfrnn.InvalidInputError(
+                "expected that of the collider, as there was none; pass a radius", argument="radius"
+            )
         radius = self.collider[1] if radius is None and self.collider else radius
         self.collider = checked_collider((center, radius), self.dim, self.dtype)
 

@@ -35,8 +35,9 @@ def block(n: int, dim: int, radius: float, rng: np.random.Generator) -> npt.NDAr
     across = radius * (_SPACING * (edge - 1) + 2 + _JITTER)
     if across > 2:
         raise clfrnn.InvalidInputError(
-            f"radius: expected one of which {edge:,} spheres along an edge of the start fit into the box of side 2, "
-            f"got {radius:g}, for which it is {across:.3g} long; take a smaller radius, or leave it out"
+            f"expected one of which {edge:,} spheres along an edge of the start fit into the box of side 2, "
+            f"got {radius:g}, for which it is {across:.3g} long; take a smaller radius, or leave it out",
+            argument="radius",
         )
     rows = np.arange(n)[:, None] // edge ** np.arange(dim) % edge
     found: npt.NDArray[Any] = radius * (1 + _SPACING * rows + _JITTER * rng.random((n, dim))) - 1

@@ -50,8 +50,9 @@ class Block:
         beyond = block.corner + block.column > block.tank * (1 + 1e-6)
         if beyond.any():
             raise clfrnn.InvalidInputError(
-                f"column: expected a block within the tank {block.tank.tolist()}, got {block.column.tolist()} from the "
-                f"corner {block.corner.tolist()} on; make the tank longer, or the block smaller"
+                f"expected a block within the tank {block.tank.tolist()}, got {block.column.tolist()} from the "
+                f"corner {block.corner.tolist()} on; make the tank longer, or the block smaller",
+                argument="column",
             )
         return block
 
@@ -91,6 +92,7 @@ def _lengths(value: Any, dim: int, name: str, least: float = math.ulp(0.0)) -> A
     if len(numbers) != dim or not ((numbers >= least) & (numbers < math.inf)).all():
         least_text = "of at least 0" if least == 0 else "above 0"
         raise clfrnn.InvalidInputError(
-            f"{name}: expected {dim} finite lengths {least_text}, one for each axis, got {shown(value)}; pass metres"
+            f"expected {dim} finite lengths {least_text}, one for each axis, got {shown(value)}; pass metres",
+            argument=name,
         )
     return numbers

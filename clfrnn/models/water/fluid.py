@@ -131,11 +131,12 @@ class Fluid(Model):
         self.reach = float(self.dtype.type(_REACH[self.dim] * self.spacing))
         if (self.tank < 2 * self.reach).any():
             raise clfrnn.InvalidInputError(
-                f"tank: expected lengths of at least twice the reach of particles, {2 * self.reach:g}, got "
-                f"{self.tank.tolist()}; pass more particles, n, or a wider tank"
+                f"expected lengths of at least twice the reach of particles, {2 * self.reach:g}, got "
+                f"{self.tank.tolist()}; pass more particles, n, or a wider tank",
+                argument="tank",
             )
-        self.gravity = between(gravity, "gravity", self.dtype, 0, np.inf, "pass metres per square second, 0 for none")
-        self.viscosity = between(viscosity, "viscosity", self.dtype, 0, np.inf, "pass Monaghan's factor, 0 for none")
+        self.gravity = between(gravity, "gravity", self.dtype, advice="pass metres per square second, 0 for none")
+        self.viscosity = between(viscosity, "viscosity", self.dtype, advice="pass Monaghan's factor, 0 for none")
         self.rest_density = positive(rest_density, "rest_density", self.dtype, "pass kilograms per cubic metre")
         self.sound = self._sound(sound)
         self.mass = self.rest_density * float(np.prod(self.column)) / self.n
@@ -306,7 +307,8 @@ class Fluid(Model):
             top = float(self.corner[-1] + self.column[-1])
             if not self.gravity:
                 raise clfrnn.InvalidInputError(
-                    "sound: expected a speed where gravity is 0, got None; pass ten times the fastest that you expect"
+                    "expected a speed where gravity is 0, got None; pass ten times the fastest that you expect",
+                    argument="sound",
                 )
             sound = 10 * (2 * self.gravity * top) ** 0.5
         return positive(sound, "sound", self.dtype, "pass metres per second, about ten times the fastest flow")

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ... import __version__
 from ...errors import InvalidInputError
 from ...host.folders import write_whole
 from ...profile import DeviceProfile
+from ...version import __version__
 from .. import Tuning, default_tuning
 from .choices import changes, why_illegal
 

@@ -90,8 +90,8 @@ def test_a_device_without_doubles_refuses_them(session):
 
 
 def test_a_driver_that_compiles_nothing_fails_a_row_and_no_more(session, monkeypatch):
-    """Clouds on edges are made with indices, before anything is compared."""
-    monkeypatch.setattr(edges, "build_index", broken)
+    """Clouds on edges are made with structures, before anything is compared."""
+    monkeypatch.setattr(edges, "build", broken)
 
     cells = run_row(session, ROW, seed=1, points=40)
 

@@ -15,8 +15,8 @@ from rich.console import Console
 
 import clfrnn
 from clfrnn import cli, doctor
+from clfrnn.doctor import folders, probe, runner, trials
 from clfrnn.doctor import gather as gathering
-from clfrnn.doctor import places, probe, runner, trials
 from clfrnn.doctor.facts import CHECKS, Check, Device, Entry, Facts, Folder, Gpu, Loader, Platform
 from clfrnn.doctor.findings import read
 from clfrnn.doctor.hints import FIRST, HINTS, hints
@@ -28,7 +28,7 @@ from clfrnn.runtime.device import list_devices, read_profile
 
 PACKAGE = Path(doctor.__file__).parent
 PAGE = ROOT / "docs/devices-and-drivers.md"
-SYSTEM = places.SYSTEM_FOLDER
+SYSTEM = folders.SYSTEM_FOLDER
 AWKWARD = DeviceProfile.from_dict(json.loads((PROFILES / "awkward.json").read_text()))
 UNLINKED = dataclasses.replace(AWKWARD, lacks="its driver links each kernel by a program that is not here")
 PASSED = tuple(Check(name=name, outcome="passed") for name in CHECKS)
@@ -287,11 +287,11 @@ def standard(tmp_path):
 
 
 def test_the_loader_of_the_wheel(package):
-    loader = places.find_loader("", str(package), {})
+    loader = folders.find_loader("", str(package), {})
 
     assert (loader.origin, loader.kind) == ("wheel", "ocl-icd")
-    assert loader == places.find_loader(loader.path, str(package), {"CONDA_PREFIX": str(package)})
-    assert places.find_loader(loader.path, str(package), {"LD_PRELOAD": loader.path}).origin == "preloaded"
+    assert loader == folders.find_loader(loader.path, str(package), {"CONDA_PREFIX": str(package)})
+    assert folders.find_loader(loader.path, str(package), {"LD_PRELOAD": loader.path}).origin == "preloaded"
 
 
 def test_other_loaders(tmp_path):
@@ -299,19 +299,19 @@ def test_other_loaders(tmp_path):
     theirs.parent.mkdir()
     theirs.write_bytes(b"Khronos Group")
 
-    assert places.find_loader(str(theirs), "/nowhere", {}) == Loader(path=str(theirs), origin="system", kind="khronos")
-    assert places.find_loader(str(theirs), "/nowhere", {"CONDA_PREFIX": str(tmp_path)}).origin == "conda"
-    assert places.find_loader("", "/nowhere", {}) == Loader(path="", origin="system", kind="")
+    assert folders.find_loader(str(theirs), "/nowhere", {}) == Loader(path=str(theirs), origin="system", kind="khronos")
+    assert folders.find_loader(str(theirs), "/nowhere", {"CONDA_PREFIX": str(tmp_path)}).origin == "conda"
+    assert folders.find_loader("", "/nowhere", {}) == Loader(path="", origin="system", kind="")
 
 
 def test_the_wheel_reads_two_folders(package, standard):
-    found = places.folders(places.find_loader("", str(package), {}), {}, standard=str(standard))
+    found = folders.folders(folders.find_loader("", str(package), {}), {}, standard=str(standard))
 
     assert [(place.named_by, place.state, len(place.files)) for place in found] == [
         ("loader", "folder", 2),
         ("wheel", "folder", 1),
     ]
-    registered = places.entries(found)
+    registered = folders.entries(found)
     assert [entry.library for entry in registered] == ["libgpu.so.1", "", str(package / ".libs/libpocl-1.so")]
     assert [bool(entry.error) for entry in registered] == [False, True, False]
     assert "is empty" in registered[1].error
@@ -332,18 +332,18 @@ def test_the_wheel_reads_two_folders(package, standard):
 def test_vendors_as_ocl_icd_takes_them(package, standard, value, state, libraries):
     environment = {"OCL_ICD_VENDORS": value.format(standard=standard)}
 
-    found = places.folders(places.find_loader("", str(package), {}), environment, standard=str(standard))
+    found = folders.folders(folders.find_loader("", str(package), {}), environment, standard=str(standard))
 
     assert (found[0].named_by, found[0].state) == ("OCL_ICD_VENDORS", state)
-    assert [Path(entry.library).name for entry in places.entries(found)] == libraries
+    assert [Path(entry.library).name for entry in folders.entries(found)] == libraries
     assert [place.read for place in found if place.path == str(standard)] == [state == "folder"]
 
 
 def test_the_vendor_path_goes_second(package, standard, tmp_path):
-    loader, absent = places.find_loader("", str(package), {}), str(tmp_path / "absent")
+    loader, absent = folders.find_loader("", str(package), {}), str(tmp_path / "absent")
 
-    alone = places.folders(loader, {"OPENCL_VENDOR_PATH": str(standard)}, standard=absent)
-    both = places.folders(loader, {"OPENCL_VENDOR_PATH": absent, "OCL_ICD_VENDORS": str(standard)}, standard=absent)
+    alone = folders.folders(loader, {"OPENCL_VENDOR_PATH": str(standard)}, standard=absent)
+    both = folders.folders(loader, {"OPENCL_VENDOR_PATH": absent, "OCL_ICD_VENDORS": str(standard)}, standard=absent)
 
     assert [place.named_by for place in alone] == ["OPENCL_VENDOR_PATH", "wheel"]
     assert [place.named_by for place in both] == ["OCL_ICD_VENDORS", "wheel"]
@@ -355,8 +355,8 @@ def test_loaders_of_conda_and_khronos(standard, tmp_path):
     (own / "pocl.icd").write_text("libpocl.so.2")
     prefix = {"CONDA_PREFIX": str(tmp_path)}
 
-    conda = places.folders(CONDA, prefix, standard=str(standard))
-    khronos = places.folders(KHRONOS, {**prefix, "OCL_ICD_FILENAMES": "liba.so:libb.so"}, standard=str(standard))
+    conda = folders.folders(CONDA, prefix, standard=str(standard))
+    khronos = folders.folders(KHRONOS, {**prefix, "OCL_ICD_FILENAMES": "liba.so:libb.so"}, standard=str(standard))
 
     assert [(place.path, place.read) for place in conda] == [(str(own), True), (str(standard), False)]
     assert [(place.path, place.read) for place in khronos] == [

@@ -112,8 +112,8 @@ CONFIGS = {
         comparing=64,
         compared=4,
     ),
-    "geometry/row_means": configs.PointConfig(work_group_size=64, dim=1, real="float"),
-    "geometry/grid_nodes": configs.PointConfig(work_group_size=64, dim=3, real="float"),
+    "answers/nearest/row_means": configs.PointConfig(work_group_size=64, dim=1, real="float"),
+    "answers/grid_nodes": configs.PointConfig(work_group_size=64, dim=3, real="float"),
     "answers/linking/labels": numbering.LabelConfig(work_group_size=64, read="links[k]"),
     "runtime/array_operation": operations.OperationConfig(
         work_group_size=64,
@@ -192,7 +192,7 @@ BELOW = {
     "answers/linking": {"common"},
     "primitives": {"common", "domain", "methods/first_pass"},
     "runtime": {"common"},
-    "geometry": {"common"},
+    "answers": {"common"},
 }
 #: Words that nobody outside knows.
 RETIRED = (

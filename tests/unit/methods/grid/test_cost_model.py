@@ -234,7 +234,7 @@ IN_RADII = {"1": 1, "1/2": 1 / 2, "1/3": 1 / 3, "1/4": 1 / 4}
 
 @pytest.mark.parametrize(
     ("device", "heading", "n"),
-    [("h200", "\n## Sides of cells", 1 << 20), ("pocl", "asv_benches.sides --device pocl", 1 << 17)],
+    [("h200", "\n## Sides of cells", 1 << 20), ("pocl", "asv_benches.tools.sides --device pocl", 1 << 17)],
 )
 def test_choices_are_near_the_best_that_was_measured(device, heading, n):
     """In the tables of the docs, for even clouds whose sides are all there."""
