@@ -22,9 +22,11 @@ import clfrnn
 from clfrnn import clouds
 from clfrnn.index import Index
 from clfrnn.methods import METHODS
+from clfrnn.methods.domain_tables.kinds import make_tables
 from clfrnn.methods.grid.cost_model import SideCost, cost_of_sides, prices_for, rank_sides, sides_to_try
 from clfrnn.methods.grid.plan import CellPlan
 from clfrnn.methods.grid.strips import StripsStructure, plan_strips
+from clfrnn.methods.structure import NewPoints
 from clfrnn.points.deferred_checks import DeferredChecks
 from clfrnn.problem import Problem
 from clfrnn.tuning import Prices
@@ -116,8 +118,9 @@ def measure(session: clfrnn.Session, cloud: Cloud) -> tuple[list[Measured | None
 
 def _index_of(session: clfrnn.Session, problem: Problem, plan: CellPlan, points: cla.Array) -> Index:
     """The index by strips of a plan."""
-    checks = DeferredChecks(session, dtype=points.dtype, dim=problem.dim, radius=problem.radius, box=problem.box)
-    structure = StripsStructure(session, problem, checks, plan, points=points, bounds=None)
+    checks = DeferredChecks(session, dtype=points.dtype, dim=problem.dim, radius=problem.radius, space=problem.space)
+    new = NewPoints(points, None, make_tables(session, problem.domain, points, problem.radius))
+    structure = StripsStructure(session, problem, checks, plan, new=new)
     return Index(METHODS["strips"], structure, has_box=False, chosen=False)
 
 
