@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyopencl.array as cla
 
 from .errors import InvalidInputError, PrecisionWarning
-from .host.numbers import is_masked, real_array, real_number, shown
+from .host.numbers import briefly, is_masked, real_array, real_number
 from .host.warning import warn
 
 __all__ = [
@@ -167,14 +167,14 @@ def _numbers(radius: object, name: str = "radius") -> npt.NDArray[Any]:
         array = np.asarray(radius)
     except (ValueError, TypeError) as error:
         raise InvalidInputError(
-            f"expected a number or one per query, got {_shown(radius)} ({error}); pass a flat list of numbers",
+            f"expected a number or one per query, got {briefly(radius)} ({error}); pass a flat list of numbers",
             argument=name,
         ) from None
     if array.dtype.kind == "O" and (numbers := real_array(radius)) is not None:
         return numbers  # fractions, decimals, and integers beyond int64
     if array.dtype.kind not in "fiu":
         raise InvalidInputError(
-            f"expected a number, got {_shown(radius)}; pass a distance in the points' unit, or one per query",
+            f"expected a number, got {briefly(radius)}; pass a distance in the points' unit, or one per query",
             argument=name,
         )
     return array
@@ -187,13 +187,13 @@ def one_radius(value: object, dtype: np.dtype[Any], name: str = "radius") -> flo
     array = _numbers(value, name)
     if array.ndim:
         raise InvalidInputError(
-            f"expected a number, got {_shown(value)}; pass a float in the points' unit", argument=name
+            f"expected a number, got {briefly(value)}; pass a float in the points' unit", argument=name
         )
     with np.errstate(all="ignore"):
         rounded = dtype.type(real_number(array))
     got = f"{rounded}"
-    if math.isinf(rounded) and _shown(value).strip("-") != "inf":
-        got += f" in {dtype}, from {_shown(value)}"
+    if math.isinf(rounded) and briefly(value).strip("-") != "inf":
+        got += f" in {dtype}, from {briefly(value)}"
     return float(check_radii(np.asarray([rounded], dtype), name, got=got)[0])
 
 
@@ -224,8 +224,3 @@ def check_radii(radii: npt.NDArray[Any], name: str, *, got: str = "") -> npt.NDA
             argument=name,
         )
     return radii
-
-
-def _shown(value: object) -> str:
-    text = shown(value, 61)
-    return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}..."

@@ -108,36 +108,29 @@ class BruteForceStructure(SearchStructure):
         return copy, new.tables.images(starts, new.bounds)
 
     def update(self, new: NewPoints, box: Box | None) -> str:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         starts = self._images.starts if box is None else self.problem.space.starts(box.low, box.high)
         self._points, self._images = self._copy(new, starts)
         return "rebuilt"
 
     def arguments(self) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return (self._n, self._points.base_data, *self._images.arguments)
 
     @property
     def images(self) -> Images:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._images
 
     def buffers(self) -> dict[str, cla.Array | Scratch]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         images = self._images.table
         return {"points": self._points, **({} if images is None else {"images": images})}
 
     def positions(self) -> cla.Array:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._points
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return [f"tiles: {self.config.tile} points at a time in local memory"]
 
     @property
     def config(self) -> TileConfig:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._plan.config
 
     def config_for(self, function: WalkFunction, variant: VisitVariant) -> TileConfig:  # noqa: ARG002
@@ -146,5 +139,4 @@ class BruteForceStructure(SearchStructure):
 
     @functools.cached_property
     def tests_of_query(self) -> float:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self.problem.n * self.problem.images

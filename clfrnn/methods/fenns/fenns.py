@@ -117,7 +117,6 @@ class FennsStructure(SearchStructure):
 
     @property
     def config(self) -> BlockConfig:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._plan.config
 
     def config_for(self, function: WalkFunction, variant: VisitVariant) -> BlockConfig:
@@ -152,7 +151,6 @@ class FennsStructure(SearchStructure):
         return (placed.records.base_data, placed.sections.base_data)
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         plan, grid = self._plan, self._plan.grid
         sides = " x ".join(f"{side:.4g}" for side in grid.sides)
         lines = [f"coarse grid: {' x '.join(map(str, grid.shape))} cells of sides {sides}; {self._why_so_coarse()}"]
@@ -221,22 +219,18 @@ class FennsStructure(SearchStructure):
         return others / volume if volume > 0 < others and math.isfinite(others / volume) else 0.0
 
     def arguments(self) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._placed.walk
 
     @property
     def images(self) -> Images:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._placed.images
 
     def buffers(self) -> dict[str, cla.Array | Scratch]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         cells, images = self._placed.cells, self._placed.images.table
         buffers = {"sorted_points": cells.records, "cell_sections": cells.sections}
         return buffers if images is None else {**buffers, "images": images}
 
     def readers(self) -> Readers:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._placed.layout.sort.readers(self._placed.cells.records)
 
     @property

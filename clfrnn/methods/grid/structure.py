@@ -119,22 +119,18 @@ class GridStructure(SearchStructure):
         return NewPoints(points, self.checks.slot(), self._bins.images.tables)
 
     def arguments(self) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._bins.walk
 
     @property
     def images(self) -> Images:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._bins.images
 
     def buffers(self) -> dict[str, cla.Array | Scratch]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         bins = self._bins
         buffers: dict[str, cla.Array | Scratch] = {"sorted_points": bins.places, "cell_starts": bins.starts}
         return buffers if bins.images.table is None else {**buffers, "images": bins.images.table}
 
     def readers(self) -> Readers:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         kernels, config = self.session.selected(Selection(self.stem, self.config, _READING))
         return Readers(kernels, config.work_group_size, self._bins.places)
 
@@ -145,7 +141,6 @@ class GridStructure(SearchStructure):
 
     @property
     def config(self) -> WalkConfig:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._plan.config
 
     def config_for(self, function: WalkFunction, variant: VisitVariant) -> WalkConfig:
@@ -157,7 +152,6 @@ class GridStructure(SearchStructure):
         return self._plan_launches(request.images, by_number=request.queries is not None and not request.query_order)
 
     def images_served(self, *, foreign: bool) -> tuple[str, ...]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         if not self.problem.periodic:
             return ("all",)
         in_box = "in_box" if foreign or not self._facts.wraps_once else "wraps_once"
@@ -165,13 +159,11 @@ class GridStructure(SearchStructure):
 
     @property
     def tests_of_query(self) -> float:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         rows, points = self._facts.window
         return rows + points
 
     @property
     def list_facts(self) -> ListFacts:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._facts.lists
 
     def find_bounds_of_queries(self, queries: cla.Array) -> PendingBox:
@@ -227,7 +219,6 @@ class GridStructure(SearchStructure):
         return rows
 
     def disorder(self, request: QueryRequest) -> Scratch | None:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         if request.queries is None:
             return self._bins.layout.binning.disorder
         if request.reads_copy and self._layout_of_queries is not None:
@@ -236,11 +227,9 @@ class GridStructure(SearchStructure):
 
     @functools.cached_property
     def work_of_query(self) -> float:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return work_of_query(self.problem, self.session.tuning, self._plan.grid.sides)
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         grid = self.cell_grid
         if self._facts.grids is not None:
             return [f"cells: {grid.cells - 1:,}, of sides of about {grid.sides[0]:.4g}, a grid for each system"]

@@ -120,7 +120,6 @@ class TreeStructure(SearchStructure):
 
     @property
     def config(self) -> TreeWalkConfig:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._plan.config
 
     def config_for(self, function: WalkFunction, variant: VisitVariant) -> TreeWalkConfig:
@@ -147,7 +146,6 @@ class TreeStructure(SearchStructure):
 
     @functools.cached_property
     def list_facts(self) -> ListFacts:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return ListFacts(by_sectors=self.config.many)
 
     def _is_crowded(self) -> bool:
@@ -175,7 +173,6 @@ class TreeStructure(SearchStructure):
         return () if order is None else (order.base_data,)
 
     def describe(self) -> list[str]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         plan = self._plan
         levels = self._builder.leaves.bit_length() - 1
         count = own_function("count")
@@ -245,24 +242,20 @@ class TreeStructure(SearchStructure):
             self._crowding = before._crowding  # noqa: SLF001 — of its own kind
 
     def arguments(self) -> tuple[Any, ...]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         tree, builder = self._tree, self._builder
         points, nodes = tree.points.base_data, tree.nodes.base_data
         return (builder.numbers[0], points, nodes, *builder.numbers[1:], *tree.images.arguments)
 
     @property
     def images(self) -> Images:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return self._tree.images
 
     def buffers(self) -> dict[str, cla.Array | Scratch]:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         tree = self._tree
         buffers = {"sorted_points": tree.points, "nodes": tree.nodes, "leaf_volumes": tree.volumes}
         return buffers if tree.images.table is None else {**buffers, "images": tree.images.table}
 
     def readers(self) -> Readers:
-        """See :class:`~clfrnn.methods.structure.SearchStructure`."""
         return Readers(self._builder.kernels, self._builder.config.work_group_size, self._tree.points)
 
     @functools.cached_property

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .canvas import Canvas, canvas, library
+from .canvas import Canvas, canvas
 from .film import animate
 from .window import has_display, show_in_window
 
-__all__ = ["Canvas", "animate", "canvas", "has_display", "library", "show_in_window"]
+__all__ = ["Canvas", "animate", "canvas", "has_display", "show_in_window"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from typing import Any, Protocol
 
@@ -12,9 +11,10 @@ import numpy.typing as npt
 import clfrnn
 
 from ...host.foreign_warnings import ignored_warnings
+from ...host.libraries import library
 from ..frame import Drawn, Frame
 
-__all__ = ["Canvas", "canvas", "library"]
+__all__ = ["Canvas", "canvas"]
 
 #: Width and height of a picture are multiples of this, as encoders of videos want them.
 _STEP = 16
@@ -40,25 +40,6 @@ class Canvas(Protocol):
 
     def close(self) -> None:
         """Close the window, and give the memory back."""
-
-
-def library(name: str, what: str, extra: str) -> Any:
-    """Import a module of an extra, or raise an error that says how to install it.
-
-    Parameters
-    ----------
-    name : of the module
-    what : for what it is needed, the beginning of the error
-    extra : of clfrnn, which holds it
-    """
-    try:
-        with ignored_warnings():
-            return importlib.import_module(name)
-    except ImportError as error:
-        package = name.partition(".")[0]
-        raise clfrnn.ClfrnnError(
-            f'{what} needs {package}, which is not installed; pip install "clfrnn[{extra}]"'
-        ) from error
 
 
 def canvas(model: Drawn, size: int, *, window: bool = False) -> Canvas:
@@ -97,8 +78,8 @@ class Flat:
 
     @ignored_warnings()
     def __init__(self, model: Drawn, size: int, *, window: bool) -> None:
-        figures = library("matplotlib.figure", "A picture of two dimensions", "plot")
-        self._circles = library("matplotlib.patches", "A picture of two dimensions", "plot").Circle
+        figures = library("matplotlib.figure", "matplotlib", "A picture of two dimensions", "plot")
+        self._circles = library("matplotlib.patches", "matplotlib", "A picture of two dimensions", "plot").Circle
         self._model, self._shades, self._colormap = model, _Shades(model._color_ends), model._colormap  # noqa: SLF001
         low, high = (np.asarray(corner, float) for corner in model.bounds)
         margin = _MARGIN * max(high - low)
@@ -107,7 +88,7 @@ class Flat:
         shape = {"figsize": (width / 100, height / 100), "dpi": 100}
         self._windows: Any = None
         if window:
-            self._windows = library("matplotlib.pyplot", "A window", "plot")
+            self._windows = library("matplotlib.pyplot", "matplotlib", "A window", "plot")
             if self._windows.get_backend().lower() == "agg":  # what matplotlib takes where there is no other
                 raise clfrnn.ClfrnnError(
                     "A window of two dimensions needs tkinter or another toolkit of matplotlib's windows, and none is "
@@ -117,7 +98,7 @@ class Flat:
             self._windows.show(block=False)
         else:
             self._figure = figures.Figure(**shape)
-            library("matplotlib.backends.backend_agg", "A picture", "plot").FigureCanvasAgg(self._figure)
+            library("matplotlib.backends.backend_agg", "matplotlib", "A picture", "plot").FigureCanvasAgg(self._figure)
         axes = self._axes = self._figure.add_axes((0, 0, 1, 1))
         axes.set(xlim=(low[0] - margin, high[0] + margin), ylim=(low[1] - margin, high[1] + margin), aspect="equal")
         axes.set_axis_off()
@@ -131,7 +112,6 @@ class Flat:
 
     @ignored_warnings()
     def draw(self, frame: Frame) -> None:
-        """See :class:`Canvas`."""
         if self._dots is not None:
             self._dots.remove()
         for ball in self._balls:
@@ -148,12 +128,10 @@ class Flat:
 
     @ignored_warnings()
     def pixels(self) -> npt.NDArray[np.uint8]:
-        """See :class:`Canvas`."""
         return np.asarray(self._figure.canvas.buffer_rgba())[..., :3].copy()
 
     @ignored_warnings()
     def show(self) -> bool:
-        """See :class:`Canvas`."""
         if not self._windows.fignum_exists(self._figure.number):
             return False
         self._figure.canvas.flush_events()  # where the user may close it
@@ -161,7 +139,6 @@ class Flat:
 
     @ignored_warnings()
     def close(self) -> None:
-        """See :class:`Canvas`."""
         if self._windows is not None:
             self._windows.close(self._figure)
 
@@ -171,7 +148,7 @@ class Solid:
 
     @ignored_warnings()
     def __init__(self, model: Drawn, size: int, *, window: bool) -> None:
-        self._pyvista = pyvista = library("pyvista", "A picture of three dimensions", "plot3d")
+        self._pyvista = pyvista = library("pyvista", "pyvista", "A picture of three dimensions", "plot3d")
         self._model, self._shades, self._open = model, _Shades(model._color_ends), False  # noqa: SLF001
         self._colormap = model._colormap  # noqa: SLF001
         low, high = (np.asarray(corner, float) for corner in model.bounds)
@@ -190,7 +167,6 @@ class Solid:
 
     @ignored_warnings()
     def draw(self, frame: Frame) -> None:
-        """See :class:`Canvas`."""
         pyvista = self._pyvista
         cloud = pyvista.PolyData(np.asarray(frame.positions, np.float32))
         kind: dict[str, Any] = {"color": _PLAIN}
@@ -216,14 +192,12 @@ class Solid:
 
     @ignored_warnings()
     def pixels(self) -> npt.NDArray[np.uint8]:
-        """See :class:`Canvas`."""
         with self._pyvista.vtk_verbosity("off"):
             self.plotter.render()
             return np.asarray(self.plotter.screenshot(return_img=True))[..., :3]
 
     @ignored_warnings()
     def show(self) -> bool:
-        """See :class:`Canvas`."""
         try:
             if not self._open:
                 self._open = True
@@ -239,5 +213,4 @@ class Solid:
 
     @ignored_warnings()
     def close(self) -> None:
-        """See :class:`Canvas`."""
         self.plotter.close()

@@ -13,8 +13,9 @@ import numpy as np
 import clfrnn
 
 from ...host.foreign_warnings import ignored_warnings
+from ...host.libraries import library
 from ..frame import Drawn, Frame
-from .canvas import Canvas, canvas, library
+from .canvas import Canvas, canvas
 
 __all__ = ["animate"]
 
@@ -66,7 +67,7 @@ def animate(
 
 
 def _images() -> Any:
-    return library("PIL.Image", "A picture", "plot")
+    return library("PIL.Image", "PIL", "A picture", "plot")
 
 
 @contextlib.contextmanager
@@ -108,7 +109,7 @@ def _gif(path: Path, fps: float) -> Iterator[Add]:
 @contextlib.contextmanager
 def _video(path: Path, fps: float) -> Iterator[Add]:
     """A function that adds a frame to a video."""
-    encoder = library("imageio_ffmpeg", "A video", "plot3d")
+    encoder = library("imageio_ffmpeg", "imageio_ffmpeg", "A video", "plot3d")
     writer: Any = None
 
     def add(easel: Canvas, frame: Frame) -> None:

@@ -145,7 +145,7 @@ def test_animations_that_make_no_sense(session, tmp_path, monkeypatch):
 
     for each, name, extra in ((model, "matplotlib.figure", "plot"), (Spheres(5, session=session), "pyvista", "plot3d")):
         monkeypatch.setitem(sys.modules, name, None)  # as where it is not installed
-        told = rf'needs {name.partition(".")[0]}, which is not installed; pip install "clfrnn\[{extra}\]"'
+        told = rf"needs {name.partition('.')[0]}, which is not installed; pip install 'clfrnn\[{extra}\]'"
         with pytest.raises(clfrnn.ClfrnnError, match=told):
             each.animate(tmp_path / "a.gif")
     assert model.steps_done == 0
@@ -155,7 +155,7 @@ def test_animations_that_make_no_sense(session, tmp_path, monkeypatch):
 
 
 #: Modules that no public name stands for.
-INSIDE = {"host.foreign_warnings", "host.numbers"}
+INSIDE = {"host.foreign_warnings", "host.libraries", "host.numbers"}
 
 
 def test_models_are_made_of_public_names_alone():
