@@ -112,6 +112,10 @@ def _check(session: Session, dim: object, dtype: npt.DTypeLike, given: Mapping[s
         if error.argument != "points":
             raise
         raise InvalidInputError(error.problem, argument="dim") from None
+    except ValueError:  # numpy has no such arrays
+        raise InvalidInputError(
+            f"expected as many coordinates as points have, got {shown(dim)}; pass points.shape[1]", argument="dim"
+        ) from None
     return number, real
 
 

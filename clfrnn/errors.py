@@ -20,8 +20,8 @@ class ClfrnnError(Exception):
 class InvalidInputError(ClfrnnError, ValueError):
     """An argument has a value that cannot be searched: a NaN, a wrong shape, a negative radius.
 
-    It has ``argument``, the name of that argument, or None where no single argument is meant; and ``problem``, the
-    message without the name.
+    It has ``argument``, the name of that argument, with commas where several are meant together, or None where it is
+    about something else, as a file; and ``problem``, the message without the name.
     """
 
     def __init__(self, problem: str, *, argument: str | None = None) -> None:

@@ -98,14 +98,16 @@ def read(
         place = -1
     if place != 0 or isinstance(frame, bool):
         raise InvalidInputError(
-            f"frame: expected 0, got {shown_value(frame)}; files of several frames cannot be read yet: save each frame "
-            "as a file"
+            f"expected 0, got {shown_value(frame)}; files of several frames cannot be read yet: save each frame as a "
+            "file",
+            argument="frame",
         )
     known = columns is None or (isinstance(columns, Sequence) and not isinstance(columns, (str, bytes)) and columns)
     if not known:
         raise InvalidInputError(
-            f"columns: expected a sequence of names or positions, as in ['x', 'y', 'z'], got {shown_value(columns)}; "
-            "leave it out where the file says which columns are coordinates"
+            f"expected a sequence of names or positions, as in ['x', 'y', 'z'], got {shown_value(columns)}; leave it "
+            "out where the file says which columns are coordinates",
+            argument="columns",
         )
     chosen = (
         None if columns is None else [shown_value(each) if isinstance(each, int) else str(each) for each in columns]
@@ -114,7 +116,8 @@ def read(
         file = Path(path)
     except TypeError:
         raise InvalidInputError(
-            f"path: expected the name of a file, got {type(path).__name__} {shown_value(path)}; pass a str or a Path"
+            f"expected the name of a file, got {type(path).__name__} {shown_value(path)}; pass a str or a Path",
+            argument="path",
         ) from None
     return read_cloud(file, columns=chosen, skip_nan=skip_nan)
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ..arrays import REAL_OF, is_device_array, raise_non_finite
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
-from ..host.numbers import shown
+from ..host.numbers import is_masked, shown
 from ..primitives.reduce import bounding_box
 from ..runtime.session import Session
 from .argument_types import Rows
@@ -54,7 +54,10 @@ def as_points(
     ('float64', (2, 2))
     """
     session = choose_session(session, points)
-    real = None if dtype is None else np.dtype(dtype)
+    try:
+        real = None if dtype is None else np.dtype(dtype)
+    except TypeError:
+        real = np.dtype(object)
     if real is not None and real not in REAL_OF:
         raise InvalidInputError(f"expected float32 or float64, got {shown(dtype)}; leave it out", argument="dtype")
     with session.lock:
@@ -140,11 +143,24 @@ def to_device(values: Any, *, name: str = "values", session: Session | None = No
         if is_device_array(values):
             check_context(session, values, name)
             if values.flags.c_contiguous or (values.ndim == 2 and values.dtype in REAL_OF):
-                return session.as_device_array(own_copy(session, values))
+                own = own_copy(session, values)
+                if own is not values:
+                    session.publish(None, own)
+                return session.as_device_array(own)
             values = fetch(session, values)
-        host = np.ascontiguousarray(values)
-        if host.dtype.hasobject:
-            raise InvalidInputError(f"expected an array of numbers, got {shown(values)}; convert it", argument=name)
-        array = session.upload(host, purpose=f"the {name}")
+        array = session.upload(_numbers(values, name), purpose=f"the {name}")
         session.publish(None, array)
         return array
+
+
+def _numbers(values: Any, name: str) -> npt.NDArray[Any]:
+    """An array of numbers in host memory, contiguous; raises for what is none."""
+    try:
+        found = None if is_masked(values) else np.asarray(values, order="C")
+    except (ValueError, TypeError):  # rows of several lengths
+        found = None
+    if found is None or found.dtype.kind not in "biufcV" or found.dtype.hasobject:
+        raise InvalidInputError(
+            f"expected an array of numbers without a mask, got {shown(values)}; convert it", argument=name
+        )
+    return found

@@ -1,7 +1,7 @@
 ## Defines how a point is loaded, and differences, squared distances and square roots, rounded as numpy rounds them.
 ## Including this file also includes the types of a program.
 ## In scope for differences: the query frnn_q and the candidate's coordinates frnn_p0, frnn_p1, ...; with periodic axes
-## also what /common/periodic_images.mako declares.
+## also what /domain/periodic_images.mako declares.
 ## Config fields used: dim, components, vector_length, periodic, foreign, images; root uses square_root.
 <%include file="/common/types.mako"/>
 <%namespace name="periodic_images" file="/domain/periodic_images.mako"/>

@@ -1,7 +1,7 @@
 ## Defines what a search in a cell that is no box needs beyond a box: heights, in which points are placed, and translations,
 ## in which they are shifted. The height of a point over an axis is its distance from the plane that the other lattice vectors
 ## span. Images differ in heights by the heights of the cell, as images in a box differ in coordinates by its lengths.
-## `numbers` is the image table of a cell: that of a box, see /common/period_numbers.mako, and behind it the growth of reaches;
+## `numbers` is the image table of a cell: that of a box, see /domain/period_numbers.mako, and behind it the growth of reaches;
 ## the pad of coordinates and heights; the pad of the farthest queries that tiles serve; for each axis the pad of a query for
 ## each unit of its height, the largest height at which images are distinguished, and the lowest and the highest height of
 ## points; the normals, and the lattice vectors that the caller gave, zeros where an axis is not periodic.
@@ -25,7 +25,7 @@
 <%def name="lowest(k, numbers)" buffered="True" filter="trim">${numbers}[${9 * dim + 4 + k}]</%def>
 <%def name="highest(k, numbers)" buffered="True" filter="trim">${numbers}[${10 * dim + 4 + k}]</%def>
 <%def name="normal(axis, k, numbers)" buffered="True" filter="trim">${numbers}[${11 * dim + 4 + dim * axis + k}]</%def>
-## Without `numbers`, the lattice vectors are arguments by value: see grid of /grid/cells.mako.
+## Without `numbers`, the lattice vectors are arguments by value: see grid of /methods/grid/cells.mako.
 <%def name="vector(axis, k, numbers)" buffered="True" filter="trim">
 ${f"{numbers}[{11 * dim + 4 + dim * dim + dim * axis + k}]" if numbers else f"frnn_vector{axis}.s{k}"}
 </%def>
@@ -86,7 +86,7 @@ const int ${name}system = ${system};
 </%def>
 
 <%def name="period_of(tables, system)" filter="trim">
-## The image table of a system, which begins as a period does: see /primitives/periodic_images.cl.mako.
+## The image table of a system, which begins as a period does: see /methods/domain_tables/periodic_images.cl.mako.
 global const real *restrict period =
             ${tables} + ((global const int *)${tables})[0] + (size_t)(${system}) * ${table_size()};
 </%def>

@@ -2,7 +2,7 @@
 ## the box, 0 where an axis is not periodic; the inverse lengths; the inverse lengths again, or zeros where all points lie in
 ## the box, so that no point has another image; the starts of the box; the pads of windows; the low and the high edges of the
 ## box, infinitely far apart where an axis is not periodic; and 1 where all points lie in the box, else 0.
-## In a cell, these are numbers of heights, and more numbers follow: see /common/lattice.mako.
+## In a cell, these are numbers of heights, and more numbers follow: see /domain/lattice.mako.
 ## In scope: period, (3, dim): lengths, inverse lengths, starts; share: the share of a length by which a point may lie outside.
 ## In a cell the period has (6 + 2 * dim, dim): then weights, see clfrnn/domain/lattice.py; the largest height at which images are
 ## distinguished; the largest height of points inside; the normals and the lattice vectors; and the combinations of these

@@ -1,7 +1,7 @@
 ## Defines the periodic images of a search: which images of the box a query looks into, and its position as seen from
 ## each. Without periodic axes nearly all of it renders to nothing.
-## In scope: frnn_images, the numbers of /common/period_numbers.mako; for begin_query also frnn_q and frnn_reach.
-## In a cell, positions and images are those of heights: see /common/lattice.mako.
+## In scope: frnn_images, the numbers of /domain/period_numbers.mako; for begin_query also frnn_q and frnn_reach.
+## In a cell, positions and images are those of heights: see /domain/lattice.mako.
 ## Config fields used: dim, components, periodic, foreign, half, inline, images.
 <%namespace name="lattice" file="/domain/lattice.mako"/>
 <%def name="functions()">
@@ -33,7 +33,7 @@ ${f"frnn_height{components[k]}" if skewed else f"frnn_q{components[k]}"}
 </%def>
 
 <%def name="load_box(array)">
-## The numbers that give the image of a point. `array` is `images` as /primitives/periodic_images.cl.mako writes it.
+## The numbers that give the image of a point. `array` is `images` as /methods/domain_tables/periodic_images.cl.mako writes it.
 % for k in range(dim):
     const real frnn_length${k} = ${array}[${k}], frnn_turns${k} = ${array}[${2 * dim + k}];
     const real frnn_start${k} = ${array}[${3 * dim + k}];
@@ -63,7 +63,7 @@ ${lattice.begin_query()}
 % endif
 % if images == "wraps_once":
     // All points lie in the box, and every window is shorter than the box. The numbers of the box are arguments by
-    // value, which cost neither loads nor registers. See /grid/cell_window.mako.
+    // value, which cost neither loads nor registers. See /methods/grid/cell_window.mako.
 % for k in range(dim):
 % if batched:
     const real frnn_reach${k} = frnn_reach * ${lattice.growth("frnn_images")} + frnn_images[${4 * dim + k}];

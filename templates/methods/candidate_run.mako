@@ -10,7 +10,7 @@
 <%namespace name="hit_mask" file="/methods/first_pass/hit_mask.mako"/>
 <%namespace name="point_layout" file="/methods/point_layout.mako"/>
 <%namespace name="visit" file="/methods/visit.mako"/>
-## Whether the walk has a body of its own for the image without a shift: see each_image of /common/periodic_images.mako.
+## Whether the walk has a body of its own for the image without a shift: see each_image of /domain/periodic_images.mako.
 <%def name="splits(function)"><% return function.light and images == "in_box" %></%def>
 
 <%def name="run(function, image, last='1')">

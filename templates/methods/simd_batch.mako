@@ -133,7 +133,7 @@ ${f"frnn_s{k}" if real == "double" else f"convert_{real}{width}(frnn_s{k})"}
 % endfor
 % endif
 % if half and not foreign:
-    // As excluded_id of /common/periodic_images.mako.
+    // As excluded_id of /domain/periodic_images.mako.
 <% turn = "0" %>\
 % for k in reversed(range(dim)):
 <% turn = f"(frnn_s{k} != 0 ? frnn_s{k} : {turn})" if k < dim - 1 else f"frnn_s{k}" %>\

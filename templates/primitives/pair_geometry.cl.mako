@@ -20,7 +20,7 @@ int row_of(global const ${offset} *restrict offsets, int row, int end, const ${o
 
 <%namespace name="nearest_image" file="/domain/nearest_image.mako"/>
 
-## In a cell the period has more rows: see /common/period_numbers.mako.
+## In a cell the period has more rows: see /domain/period_numbers.mako.
 // Writes the distance, the vector and the shift of each pair.
 // Launch: a group of ${work_group_size} for every ${work_group_size * items} pairs; this launch has the work-items from
 // first up to end.

@@ -64,7 +64,7 @@ void bounding_box(const int n, const int span, global const real *restrict point
 }
 
 // Finds the bounding box as the kernel above does, and from it the numbers of a periodic walk.
-// Launch, in and out: as the kernel above, and share, period and images as in /primitives/periodic_images.cl.mako.
+// Launch, in and out: as the kernel above, and share, period and images as in /methods/domain_tables/periodic_images.cl.mako.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void box_and_images(const int n, const int span, global const real *restrict points, global int *restrict partials,
                     const real share, global const real *restrict period, global real *restrict images,

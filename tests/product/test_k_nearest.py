@@ -280,3 +280,15 @@ def test_many_points_find_all_in_few_searches(session):
             found = clfrnn.nearest(points, 8, method=method, session=session)
         assert [name for name, _ in launches].count("count_short_rows") <= 2
         assert_rows(found, expected)
+
+
+@pytest.mark.parametrize("radius", [None, 0.3])
+def test_queries_without_a_length(session, radius):
+    """What numpy makes an array of need not have one."""
+    points, queries = clouds.uniform(200, 3), clouds.uniform(7, 3, seed=2)
+    wrapped = type("Wrapped", (), {"__array__": lambda self, dtype=None, copy=None: queries})()
+    found = clfrnn.nearest(points, 3, radius=radius, queries=wrapped, session=session)
+    assert_rows(found, reference.nearest(points, 3, radius=radius, queries=queries))
+    for wrong in (5.0, iter(queries)):
+        with pytest.raises(clfrnn.InvalidInputError, match="^queries: expected"):
+            clfrnn.nearest(points, 3, radius=radius, queries=wrong, session=session)

@@ -33,6 +33,7 @@ def test_nothing_is_compiled_after_precompile(session, dim, periodic):
     [
         ({"dim": 0}, "dim: expected a whole number of at least 1, got 0; pass points"),
         ({"dim": 2.5}, r"dim: expected a whole number of at least 1, got 2\.5"),
+        ({"dim": 2**63}, "dim: expected as many coordinates as points have, got 9223372036854775808"),
         ({"dim": 13}, "dim: expected at most 12 coordinates a point, got 13"),
         ({"dim": 1, "method": "strips"}, "dim: expected 2 to 3 coordinates .*'strips', got 1.*'brute_force'"),
         ({"dtype": "float16"}, "dtype: expected float32 or float64, got 'float16'; pass points.dtype"),

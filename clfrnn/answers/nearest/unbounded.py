@@ -7,6 +7,7 @@ import operator
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyopencl.array as cla
 
 from ...arrays import one_radius
@@ -96,8 +97,7 @@ class UnboundedSearch:
         """Search, and search again as long as there are queries with fewer than k neighbors."""
         session, step = self.session, self._first_step()
         traversal = Traversal(self._build(step))
-        m = None if queries is None else len(queries)
-        asking = take_query_systems(session, self.cloud.tables.domain, query_batch, m)
+        asking = take_query_systems(session, self.cloud.tables.domain, query_batch, _rows_of(queries))
         radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
         asked: dict[str, Any] = {"include_self": include_self, "where": where}
         request = make_request(traversal, queries, radius=radii, query_batch=asking, **asked)
@@ -266,3 +266,14 @@ class UnboundedSearch:
         spans = self.space.spans
         span = spanning_reach(real=self.cloud.real, n=self.n, k=self.k, low=low, high=high, lengths=spans)
         return self._step_of_all(AabbTree(), step.survey, self._rounded(span))
+
+
+def _rows_of(queries: Any) -> int | None:
+    """The number of queries, which are checked later; None where they are the points."""
+    if queries is None:
+        return None
+    rows = operator.length_hint(queries, -1)
+    if rows < 0:  # what numpy makes an array of need not have a length
+        array = np.asarray(queries)
+        rows = len(array) if array.ndim else 0
+    return rows

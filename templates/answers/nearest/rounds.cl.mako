@@ -65,7 +65,7 @@ void take_short_rows(const int m, const int k, global const int *restrict indice
 
 // Writes the vector and, with periodic axes, the shift of each entry of the rows; zeros behind the last neighbor.
 // Launch: one work-item per entry, groups of ${work_group_size}, or fewer that serve several entries each.
-// In: indices (m, k); points (n, dim), queries (m, dim); with periodic axes period, see /common/period_numbers.mako. Out: vectors (m, k, dim);
+// In: indices (m, k); points (n, dim), queries (m, dim); with periodic axes period, see /domain/period_numbers.mako. Out: vectors (m, k, dim);
 // shifts (m, k, dim), with periodic axes; where the shifts are known, they are read.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void measure_rows(const int k, global const int *restrict indices,

@@ -53,7 +53,7 @@ void bound_systems(global const int *restrict ranges, global const int *restrict
 
 // Computes the heights of points, by which they are placed in the slots of their systems.
 // Launch: one work-item per point, groups of ${work_group_size}.
-// In: points (n, dim); tables: see /common/lattice.mako. Out: heights (n, dim).
+// In: points (n, dim); tables: see /domain/lattice.mako. Out: heights (n, dim).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void place_in_systems(const int n, global const real *restrict points, global const real *restrict tables,
                       global real *restrict heights)
@@ -71,7 +71,7 @@ void place_in_systems(const int n, global const real *restrict points, global co
 // Launch: one work-item.
 // In: share: the share of a length by which points may lie outside the box; period (3, dim): lengths, 0 where an axis
 // is not periodic, inverse lengths, starts; boxes: from box_start on the low and the high corner of the finite points,
-// an empty box where there are none. Out: images (7 * dim + 1,): see /common/period_numbers.mako.
+// an empty box where there are none. Out: images (7 * dim + 1,): see /domain/period_numbers.mako.
 // Config fields used: work_group_size, dim.
 ## And periodic, placing_group.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))

@@ -1,5 +1,5 @@
 ## Defines a block: a coarse cell, the cells around it, and the fine grid over them in local memory.
-## In scope: the parameters of /fenns/fenns.cl.mako. The preamble of a program has functions().
+## In scope: the parameters of /methods/fenns/fenns.cl.mako. The preamble of a program has functions().
 ## Barriers stand in loops that all work-items of a group run equally often. They never stand behind a condition or an
 ## early return, which some compilers for CPUs get wrong.
 ## Config fields used: dim, periodic, real, work_group_size, tile, fine, chunk, team, foreign.

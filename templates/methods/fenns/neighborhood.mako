@@ -1,6 +1,6 @@
 ## Defines the neighborhood of a block: the coarse cells around the block's own cell, and which points of their borders
 ## the queries of the own cell may see.
-## In scope: what declare and take_cell of /fenns/blocks.mako declare.
+## In scope: what declare and take_cell of /methods/fenns/blocks.mako declare.
 ## Config fields used: dim, periodic, work_group_size, tile.
 <%namespace name="period_numbers" file="/domain/period_numbers.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>

@@ -1,5 +1,5 @@
 ## Defines the local grid of a block: how the candidates of a tile are sorted by fine cells in local memory.
-## In scope: what declare and take_cell of /fenns/blocks.mako declare.
+## In scope: what declare and take_cell of /methods/fenns/blocks.mako declare.
 ## Config fields used: dim, components, periodic, work_group_size, tile, foreign.
 <%namespace name="periodic_images" file="/domain/periodic_images.mako"/>
 <%namespace name="geometry" file="/common/geometry.mako"/>

@@ -1,5 +1,5 @@
 ## Defines the neighbor buffer, which holds the indices of a query's first neighbors in search order. A count fills it
-## ("fill_buffer"), and a launch behind the count copies it into rows: /first_pass/buffer_to_rows.cl.mako. A walk behind
+## ("fill_buffer"), and a launch behind the count copies it into rows: /methods/first_pass/buffer_to_rows.cl.mako. A walk behind
 ## that serves the queries that overflow, because they have more neighbors than slots ("overflow").
 ## In scope: frnn_unit, the place of the query.
 ## Config fields used: work_group_size, buffer_slots, first_pass.

@@ -1,7 +1,7 @@
 ## Defines the window of a query on one axis: its first and its last cell; and windows that wrap around the edges of a
 ## periodic box.
-## In scope: the functions of /common/cell_coordinate.mako; for the wrapped window also frnn_q, what begin_query of
-## /methods/visit.mako declares, and the grid of /grid/cells.mako.
+## In scope: the functions of /domain/cell_coordinate.mako; for the wrapped window also frnn_q, what begin_query of
+## /methods/visit.mako declares, and the grid of /methods/grid/cells.mako.
 ## A window wraps where all points lie in the box and every window meets at most one more image on an axis. It then goes
 ## on beyond the edge of the box with the cells at the other side, whose points are shifted by the length of the box.
 ## Each row of cells is visited once, as without images, so no work-item waits while another looks over an edge.

@@ -139,7 +139,7 @@ global const real *restrict ${name}images\
 </%def>
 
 <%def name="cell(k)" filter="trim">
-## What describes the cells of an axis to the functions of /grid/cell_window.mako.
+## What describes the cells of an axis to the functions of /methods/grid/cell_window.mako.
 frnn_low.s${k}, frnn_inverse.s${k}, ${f"frnn_lowest{k}, frnn_highest{k}" if batched and not own_cells else f"frnn_foremost.s{k}, frnn_hindmost.s{k}"}
 </%def>
 

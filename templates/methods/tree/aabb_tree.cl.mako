@@ -18,7 +18,7 @@
 // points; frnn_order (m,), where queries are sorted; with periodic axes frnn_images. Out: what the function writes.
 // Config fields used: work_group_size, dim, periodic, packed, many, shares, sorts, ranks, foreign, radii, half, part,
 // first_pass.
-// Exact because no box is farther from a query than a point in it: see bound of /tree/node_boxes.mako.
+// Exact because no box is farther from a query than a point in it: see bound of /methods/tree/node_boxes.mako.
 // Source: Xing, Wang, Hui (2016), algorithm 1; without its stack.
 ${node_boxes.functions()}
 % if packed:

@@ -1,5 +1,5 @@
 ## Defines the kernel that sorts blocks of points on the curve by medians, so that leaves are as compact as those of a k-d tree.
-## In scope: what including /common/geometry.mako defines, and the functions of /common/periodic_images.mako.
+## In scope: what including /common/geometry.mako defines, and the functions of /domain/periodic_images.mako.
 ## Config fields used: work_group_size, dim, periodic, halved.
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="lattice" file="/domain/lattice.mako"/>\

@@ -4,7 +4,7 @@
 ## last stored node in place of them, and they hold no points.
 ## In two to four dimensions a box is one or two vectors, otherwise its low corner and then its high corner.
 ## In scope for bound and apart: frnn_q, reach2 and what begin_query of /methods/visit.mako declares.
-## In scope for touches_packet: what /tree/packets.mako declares.
+## In scope for touches_packet: what /methods/tree/packets.mako declares.
 ## Config fields used: dim, components, periodic, work_group_size, ranks, radii.
 <%namespace name="lattice" file="/domain/lattice.mako"/>
 <%def name="array(name)" filter="trim">

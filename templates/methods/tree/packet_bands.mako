@@ -1,7 +1,7 @@
 ## Defines how the leaves that a packet has found are divided among bands. A band is neighboring work-items; in
 ## lockstep, they visit every leaf that one of their queries touches, so that the loads of a band have one address.
 ## Bands have different queries; with shares, they have the same queries and different shares of the leaves.
-## In scope: what /tree/packets.mako declares.
+## In scope: what /methods/tree/packets.mako declares.
 ## Config fields used: work_group_size, dim, components, periodic, leaf_capacity, band, bands, word, shares.
 <%namespace name="node_boxes" file="/methods/tree/node_boxes.mako"/>
 <%def name="words()"><% return -(-leaf_capacity // (word * shares)) %></%def>

@@ -1,7 +1,7 @@
 ## Defines how bands test the points of their leaves, a chunk at a time. The work-items of a band load a chunk into
 ## local memory together, and each of them tests all of it. A load of several bands takes one line of memory for each
 ## band. A work-item loads only the points that it fetches; without chunks it would load every candidate.
-## In scope: what /tree/packets.mako and /tree/packet_bands.mako declare.
+## In scope: what /methods/tree/packets.mako and /methods/tree/packet_bands.mako declare.
 ## Barriers stand in a loop that all bands run equally often.
 ## Config fields used: dim, layout, unrolled, foreign, images, band, bands, chunk, word.
 <%namespace name="condition" file="/methods/condition.mako"/>

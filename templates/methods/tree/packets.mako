@@ -1,7 +1,7 @@
 ## Defines packets. The queries of a group, which lie near each other, are a packet and go down the tree together: the
 ## group tests several nodes at a time against the box around the packet. The leaves that it finds are divided among
-## bands of work-items: see /tree/packet_bands.mako.
-## In scope: what take_query of /tree/aabb_tree.cl.mako and begin_query of /methods/visit.mako declare.
+## bands of work-items: see /methods/tree/packet_bands.mako.
+## In scope: what take_query of /methods/tree/aabb_tree.cl.mako and begin_query of /methods/visit.mako declare.
 ## Barriers stand in loops that all work-items of a group run equally often.
 ## Config fields used: work_group_size, dim, components, periodic, leaf_capacity, stack, bands, sides, parts, wide, ranks, radii,
 ## foreign, part, shares, hit_words, word. A packet of more work-items than an integer has bits has hit_words of them.

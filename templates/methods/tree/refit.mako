@@ -1,6 +1,6 @@
 ## Defines how a group stores the points of its leaves in search order and fits the boxes of these leaves and of the
 ## nodes above.
-## In scope: the parameters of the kernels of /tree/build.cl.mako.
+## In scope: the parameters of the kernels of /methods/tree/build.cl.mako.
 ## Config fields used: work_group_size, dim, components, real, periodic, leaves.
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="node_boxes" file="/methods/tree/node_boxes.mako"/>

@@ -1,6 +1,6 @@
 ## Defines the kernels that cut the curve into ranges by splitters, which are the sorted keys of a sample of the points.
 ## The number of a range is a short key, and ranges hold similar numbers of points however these crowd.
-## In scope: sampled_point of /primitives/occupancy_sample.mako and the functions of /tree/hilbert_curve.mako.
+## In scope: sampled_point of /primitives/occupancy_sample.mako and the functions of /methods/tree/hilbert_curve.mako.
 ## Config fields used: work_group_size, dim, periodic, curve_bits, comparing, compared.
 <%namespace name="hilbert_curve" file="/methods/tree/hilbert_curve.mako"/>
 <%def name="kernels(images)">

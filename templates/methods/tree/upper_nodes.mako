@@ -1,7 +1,7 @@
 ## Defines the upper nodes of a tree: the nodes above a row of boxes in local memory, and the top of the tree above the
 ## nodes of all groups, which the group that is done last fits.
-## In scope: l and g, the numbers of the work-item and of the group; the local arrays of fit_leaves of /tree/refit.mako;
-## the parameters of the kernels of /tree/build.cl.mako.
+## In scope: l and g, the numbers of the work-item and of the group; the local arrays of fit_leaves of /methods/tree/refit.mako;
+## the parameters of the kernels of /methods/tree/build.cl.mako.
 ## Config fields used: work_group_size, dim, real, leaves.
 <%namespace name="node_boxes" file="/methods/tree/node_boxes.mako"/>
 <%namespace name="group_exchange" file="/common/group_exchange.mako"/>

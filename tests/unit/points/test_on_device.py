@@ -90,3 +90,33 @@ def test_errors_have_the_argument_that_they_mean(session):
     assert error.argument == "radius"
     assert str(error) == str(raised.value) == f"radius: {error.problem}"
     assert clfrnn.InvalidInputError("no argument is meant").argument is None
+
+
+@pytest.mark.parametrize(
+    "values", [[[1, 2], [3]], ["a", "b"], np.ma.masked_less(np.arange(4), 2), [None], np.array([object()])]
+)
+def test_what_is_no_array_of_numbers_is_refused(session, values):
+    with pytest.raises(clfrnn.InvalidInputError, match="^values: expected an array of numbers without a mask, got"):
+        clfrnn.to_device(values, session=session)
+
+
+@pytest.mark.parametrize("values", [3, 2.5, True, np.float32(7), [], [[]], np.zeros((2, 0, 3), np.int16)])
+def test_any_shape_of_numbers_goes_to_the_device(session, values):
+    expected = np.asarray(values)
+    if expected.dtype == np.float64 and not session.profile.fp64:
+        pytest.skip("such numbers are float64")
+    found = clfrnn.to_device(values, session=session)
+    assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("dtype", ["foo", "int32", object])
+def test_points_have_one_of_two_dtypes(session, dtype):
+    with pytest.raises(clfrnn.InvalidInputError, match="^dtype: expected float32 or float64, got"):
+        clfrnn.as_points(POINTS, dtype=dtype, session=session)
+
+
+def test_copies_on_the_device_are_waited_for_by_other_queues(session):
+    whole = clfrnn.to_device(POINTS, session=session)
+    for view in (whole[:, ::2], whole[::3]):
+        assert len(clfrnn.to_device(view, session=session).events) == 1

@@ -297,6 +297,12 @@ def test_templates_parse(name):
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
+def test_templates_name_others_by_their_path(name):
+    named = re.findall(r"(?<![\w.])/([a-z_]+(?:/[a-z_]+)*(?:\.cl)?\.mako)", text(name))
+    assert [each for each in named if not (template_root() / each).is_file()] == []
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
 def test_templates_say_what_they_are(name):
     """Each namespace has the name of its file, each kernel a header, and definitions say what must be in scope."""
     for space, file in re.findall(r'<%namespace name="(\w+)" file="([^"]+)"', text(name)):

@@ -1,6 +1,6 @@
 ## Defines steps that the kernels share which sort points into cells with counters in local memory: the cell of a point,
 ## whether other cells see the point, the loop over points, and the sums of counts.
-## In scope: points, n and the parameters of grid("") of /grid/cells.mako; for each_point also stride; for sum_up also l
+## In scope: points, n and the parameters of grid("") of /methods/grid/cells.mako; for each_point also stride; for sum_up also l
 ## and cells.
 ## Config fields used: dim, components, periodic, work_group_size, local_ints.
 <%namespace name="geometry" file="/common/geometry.mako"/>

@@ -6,7 +6,7 @@
 <%namespace name="lattice" file="/domain/lattice.mako"/>\
 <%namespace name="binning_steps" file="/methods/grid/binning/binning_steps.mako"/>
 // Sorts points into buckets. Bucket b is the cells from address b << shift on; a work-group counts all buckets in local memory.
-// The cells of one bucket are then few enough that a group counts these as well: see /grid/bucket_to_cells.cl.mako.
+// The cells of one bucket are then few enough that a group counts these as well: see /methods/grid/binning/bucket_to_cells.cl.mako.
 // Config fields used: dim, components, periodic, work_group_size, batch; local_ints and slots, which follow from counters.
 // Source: Stehle, Jacobsen (2017), "A memory bandwidth-efficient hybrid radix sort on GPUs", §4.
 ${cell_coordinate.functions(False)}
@@ -14,7 +14,7 @@ ${periodic_images.functions()}
 
 // Counts the points of each bucket, and of each region of 1 << span buckets; and finds the bounding box of the points.
 // A group enters a bucket when it has points in it. Where groups enter more than `most` buckets in all,
-// /grid/region_pass.cl.mako sorts the points, and otherwise sort_buckets.
+// /methods/grid/binning/region_pass.cl.mako sorts the points, and otherwise sort_buckets.
 // Launch: any number of groups of ${work_group_size}, which stride over the points.
 // In: points (n, dim); regions, 0 where there are none. In and out: counts (buckets,), zero before; with regions
 // (buckets + 2 * regions + 1,): behind the counts of buckets those of regions, and at the end the number of buckets

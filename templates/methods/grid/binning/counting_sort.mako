@@ -1,5 +1,5 @@
 ## Defines the kernels that sort points into cells, by counting or by sorting.
-## In scope: what including /grid/cells.mako defines.
+## In scope: what including /methods/grid/cells.mako defines.
 ## Config fields used: dim, components, layout, work_group_size.
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="cells" file="/methods/grid/cells.mako"/>

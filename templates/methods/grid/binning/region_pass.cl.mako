@@ -8,7 +8,7 @@
 // With one pass, groups would write to more lines of memory at a time than caches hold. Here a group sorts a tile in local
 // memory, so that neighboring work-items write neighboring records. It appends the records of each run, which is a region or a
 // bucket, to what other groups have written, so that only one line is being written for each run.
-// Nothing is done where points come nearly sorted and groups enter few buckets: sort_buckets of /grid/bucket_pass.cl.mako
+// Nothing is done where points come nearly sorted and groups enter few buckets: sort_buckets of /methods/grid/binning/bucket_pass.cl.mako
 // sorts these in one pass.
 // Config fields used: dim, components, periodic, work_group_size, batch; local_ints and tile, which follow from counters and batch.
 // Source: Stehle, Jacobsen (2017), "A memory bandwidth-efficient hybrid radix sort on GPUs", §4.
