@@ -38,7 +38,7 @@ Config = TypeVar("Config", bound=KernelConfig)
 Found = TypeVar("Found")
 
 #: Largest number of cached results.
-_MOST_RESULTS = 1024
+_MOST_RESULTS = 512
 
 #: Number of functions of users whose programs are held though nobody holds the functions.
 _MOST_FUNCTIONS = 64
