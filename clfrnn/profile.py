@@ -113,5 +113,9 @@ class DeviceProfile:
         # Computed once: plans are looked up by their profile in less time than a launch takes.
         return self._hash
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process hashes texts in another way.
+        return {name: value for name, value in vars(self).items() if name != "_hash"}
+
     def __str__(self) -> str:
         return f"{self.name} ({self.platform}, {self.driver})"

@@ -55,6 +55,10 @@ class Tuning(Section):
         # Computed once: plans are looked up by their tuning in less time than a launch takes.
         return self._hash
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process hashes texts in another way.
+        return {name: value for name, value in vars(self).items() if name != "_hash"}
+
 
 def default_tuning(profile: DeviceProfile) -> Tuning:
     """The defaults for the class of the device."""

@@ -3,8 +3,10 @@
 ``profiles/sources`` says of each which it is, and of the latter where every fact is from.
 """
 
+import copy
 import dataclasses
 import json
+import pickle
 import re
 import runpy
 
@@ -12,6 +14,7 @@ import pytest
 from conftest import PROFILES, RECORDED, ROOT
 
 from clfrnn.profile import DeviceProfile
+from clfrnn.tuning import default_tuning
 
 DOCS = ROOT / "docs"
 SOURCES = {
@@ -87,3 +90,14 @@ def test_facts_of_other_types_are_refused(fact, value):
     else:
         with pytest.raises((ValueError, TypeError)):
             DeviceProfile.from_dict({**good, fact: value})
+
+
+@pytest.mark.parametrize("make", [lambda profile: profile, default_tuning], ids=["profile", "tuning"])
+def test_a_hash_stays_in_its_process(profile, make):
+    """Texts have another hash in each, and what was pickled with its own would be missed among its equals."""
+    given = make(profile)
+    assert len({given, make(profile)}) == 1
+    for other in (pickle.loads(pickle.dumps(given)), copy.copy(given)):
+        assert "_hash" not in vars(other)
+        assert other == given
+        assert hash(other) == hash(given)
