@@ -11,6 +11,7 @@ of them by default. A test fails by a word on standard error that it has not rea
 import contextlib
 import dataclasses
 import functools
+import itertools
 import json
 import math
 import os
@@ -172,7 +173,11 @@ def repeated(cases, *, combined):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Printed also with -q, so that a log says what was tested."""
+    """Printed also with -q, so that a log says what was tested, and lines that tests record as their "summary"."""
+    for report in itertools.chain.from_iterable(terminalreporter.stats.values()):
+        for name, line in getattr(report, "user_properties", []):
+            if name == "summary" and report.when == "call":
+                terminalreporter.write_line(line)
     terminalreporter.write_line(f"OpenCL devices swept ({len(devices())}):")
     for name, device in zip(device_ids(), devices(), strict=True):
         terminalreporter.write_line(f"  {name}: {device.name.strip()}, {device.platform.version}")

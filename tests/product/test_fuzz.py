@@ -301,27 +301,9 @@ def compare(session, case, data, tally):
 # --- the tests ------------------------------------------------------------------------------------------------------
 
 
-class Summary:
-    """A plugin that prints lines at the end of the run, also with -q."""
-
-    def __init__(self):
-        self.lines = []
-
-    def pytest_terminal_summary(self, terminalreporter):
-        for line in self.lines:
-            terminalreporter.write_line(line)
-
-
-@pytest.fixture(scope="module")
-def summary(request):
-    plugin = Summary()
-    request.config.pluginmanager.register(plugin)
-    return plugin
-
-
 @pytest.mark.core
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_every_drawn_case_is_answered_as_numpy_answers_it(session, summary, domain):
+def test_every_drawn_case_is_answered_as_numpy_answers_it(session, record_property, domain):
     tally = Tally()
     checked = session.profile.platform == "Oclgrind"
     questions = drawn_questions(session.profile, domain, many=QUESTIONS, seed=SEED)
@@ -353,9 +335,10 @@ def test_every_drawn_case_is_answered_as_numpy_answers_it(session, summary, doma
             every_case()
         outcome = tally.digest.hexdigest()[:32]
     finally:
-        summary.lines.append(
+        record_property(
+            "summary",
             f"fuzz, {domain}, on {device_id(session.device)}: seed {SEED}, {tally.cases:,} cases"
             f"{f' ({tally.skipped:,} more skipped, subnormal)' if tally.skipped else ''}, "
-            f"{tally.pairs:,} pairs compared, {outcome}"
+            f"{tally.pairs:,} pairs compared, {outcome}",
         )
     assert tally.cases + tally.skipped >= (1 if alone is not None else CASES)
