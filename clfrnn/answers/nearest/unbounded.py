@@ -190,8 +190,8 @@ class UnboundedSearch:
         survey = cloud.survey(0.0, crowding=False)
         if not self.n:
             return self._step_of_all(self.named or BruteForce(), survey, 0.0)
-        corners = {"low": survey.low, "high": survey.high, "lengths": self.space.sides}
-        reach = first_reach(self.session.tuning, n=self.n, k=self.k, **corners)
+        low, high = survey.without_strays
+        reach = first_reach(self.session.tuning, n=self.n, k=self.k, low=low, high=high, lengths=self.space.sides)
         if reach is None or not (reach := self._rounded(reach)) > 0:
             return self._step_of_all(self.named or BruteForce(), survey)
         if reach < largest_reach(self.cloud.real):

@@ -167,7 +167,7 @@ class TreeStructure(SearchStructure):
         tree, builder = self._tree, self._builder
         order = None
         if queries is not None and self.config.sorts:
-            order = builder.order.of_queries(queries, tree.nodes, tree.images)
+            order = builder.order.of_queries(queries, tree.bulk, tree.images)
         if ranks:
             order = builder.order.by_radii(radii, tree.points, self.problem.n, queries, order)
         return () if order is None else (order.base_data,)

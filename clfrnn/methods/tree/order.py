@@ -11,7 +11,6 @@ import pyopencl.array as cla
 from ...config import INT
 from ...points.transfer import fetch
 from ...primitives.radix_sort import sort_positions
-from ...primitives.readback import PendingBox
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ..domain_tables.tables import Images
@@ -29,16 +28,16 @@ class TreeOrder:
     def __init__(self, session: Session, kernels: Mapping[str, cl.Kernel], config: TreeConfig, leaf_size: int) -> None:
         self._session, self._kernels, self._config, self._leaf_size = session, kernels, config, leaf_size
 
-    def along_curve(self, points: cla.Array, bounds: PendingBox, images: Images) -> Scratch:
+    def along_curve(self, points: cla.Array, bulk: Scratch, images: Images) -> Scratch:
         """The order of points along the curve; points in the same part of the curve stay in the order of input.
 
         Where a block of the order fits local memory, it is then halved down to compact leaves.
         """
         config, n = self._config, points.shape[0]
         if not config.slots(self._leaf_size) or n <= self._leaf_size:
-            return self._by_place(points, bounds, images)
+            return self._by_place(points, bulk, images)
         cut = plan_curve_cut(n, self._session.tuning)
-        ranges = self._cut(points, cut, bounds, images)
+        ranges = self._cut(points, cut, bulk, images)
         keys = self._session.scratch(n, _UINT, purpose="the places of points on a curve")
         self._session.launch(
             self._kernels["curve_parts"],
@@ -46,7 +45,7 @@ class TreeOrder:
             config.work_group_size,
             np.int32(n),
             points.base_data,
-            *bounds.arguments,
+            bulk.base_data,
             *images.arguments,
             np.int32(cut.sampled),
             np.int32(cut.parts),
@@ -57,7 +56,7 @@ class TreeOrder:
         self._halve(points, order, images)
         return order
 
-    def _by_place(self, points: cla.Array, bounds: PendingBox, images: Images) -> Scratch:
+    def _by_place(self, points: cla.Array, bulk: Scratch, images: Images) -> Scratch:
         """The order by all bits of the points' keys on the curve."""
         config, n = self._config, points.shape[0]
         keys = self._session.scratch(n, _ULONG, purpose="the places of points on a curve")
@@ -67,13 +66,13 @@ class TreeOrder:
             config.work_group_size,
             np.int32(n),
             points.base_data,
-            *bounds.arguments,
+            bulk.base_data,
             *images.arguments,
             keys.base_data,
         )
         return sort_positions(self._session, keys, config.curve_bits * config.dim)[1]
 
-    def _cut(self, points: cla.Array, cut: CurveDivision, bounds: PendingBox, images: Images) -> Scratch:
+    def _cut(self, points: cla.Array, cut: CurveDivision, bulk: Scratch, images: Images) -> Scratch:
         """The keys at which ranges with about as many points each begin, and the end of the last range."""
         session, size = self._session, self._config.work_group_size
         keys, ranges = (
@@ -87,7 +86,7 @@ class TreeOrder:
             np.int32(cut.sampled),
             np.int32(cut.apart),
             points.base_data,
-            *bounds.arguments,
+            bulk.base_data,
             *images.arguments,
             keys.base_data,
         )
@@ -101,8 +100,8 @@ class TreeOrder:
         )
         return ranges
 
-    def of_queries(self, queries: cla.Array, nodes: Scratch, images: Images) -> Scratch:
-        """The order of queries along the curve through the root's box, by as many bits as distinguish m queries."""
+    def of_queries(self, queries: cla.Array, bulk: Scratch, images: Images) -> Scratch:
+        """The order of queries along the curve of the points, by as many bits as distinguish m queries."""
         config, m = self._config, queries.shape[0]
         bits = config.query_bits(m)
         keys = self._session.scratch(m, _UINT, purpose="the order of queries")
@@ -113,7 +112,7 @@ class TreeOrder:
             np.int32(m),
             np.int32(config.curve_bits * config.dim - bits),
             queries.base_data,
-            nodes.base_data,
+            bulk.base_data,
             *images.arguments,
             keys.base_data,
         )
