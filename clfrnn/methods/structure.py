@@ -212,6 +212,13 @@ class SearchStructure(abc.ABC):
 
     # Facts for lists, counts and nearest neighbors.
 
+    def first_bounds(self, k: int, radius: float, slots: int) -> Scratch | None:  # noqa: ARG002
+        """Radii up to `radius`, (n,), within which points certainly have k others, for a walk that keeps `slots` waiting.
+
+        None where the structure does not know them, or has no such walk.
+        """
+        return None
+
     @property
     def list_facts(self) -> ListFacts:
         """The facts that plans of lists depend on."""

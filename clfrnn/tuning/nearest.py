@@ -30,6 +30,10 @@ class NearestTuning(Section):
     even: float = number(1.4, least=1)
     #: neighbors of a query that wait in local memory there, besides as many as there are places
     slots_beside: int = number(8)
+    #: neighbors of a query that wait in local memory in packets of queries, which take them together
+    waiting: int = number(32, least=1)
+    #: points before and behind those of a work-group, in the order of a tree, that give first bounds
+    beside: int = number(32, least=1)
     #: neighbors that the first search foresees, for each of the k
     foreseen: float = number(1.25, least=1)
     #: the same for each root of k: chance takes that many away in places

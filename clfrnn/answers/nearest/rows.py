@@ -92,7 +92,14 @@ def fill_rows(
     real, images = REAL_OF[traversal.dtype], holds_images(traversal)
     even = is_even(traversal.problem.survey, session.tuning)
     plan = plan_rows(session.profile, session.tuning, k=k, real=real, images=images, even=even)
-    function = row_function(**plan._asdict(), real=real, dim=dim, shifts=images, again=again is not None)
+    bounds = waits = None
+    if request.queries is None and request.radii is None and request.where is None and plan.way == "registers":
+        waits = 0 if plan.vector else session.tuning.nearest.waiting
+        bounds = traversal.structure.first_bounds(k, request.radius, waits) if waits else None
+    if bounds is not None:
+        request = request._replace(radii=bounds)
+    kinds: dict[str, Any] = {"shifts": images, "again": again is not None, "waits": waits if bounds is not None else 0}
+    function = row_function(**plan._asdict(), real=real, dim=dim, **kinds)
     values: list[Any] = [found.indices, found.distances, k]
     if images and found.shifts is None:
         values.append(session.scratch(m * k * dim, INT, purpose="the shifts of the nearest neighbors"))

@@ -57,6 +57,8 @@ class TreeWalkConfig(RunConfig):
     divided: bool
     #: width of a packet, in padded radii, from which on each query tests whether it touches a node
     wide: int
+    #: neighbors of each query that may wait in local memory, for functions that take them together
+    waiting: int = 0
 
     @property
     def leaf_capacity(self) -> int:
@@ -73,7 +75,9 @@ class TreeWalkConfig(RunConfig):
         """Bytes of local memory of a packet."""
         numbers = self.sides * (self.work_group_size + 2 + self.parts) + 2 * self.dim * self.leaf_capacity
         numbers += self.bands * (self.chunk + 1) * (4 if self.layout == "records" else self.dim + 1)
+        numbers += self.waiting * self.work_group_size
         return REAL_SIZE[self.real] * numbers + 4 * (
+            self.waiting * self.work_group_size + 2 +
             self.leaf_capacity
             + self.stack
             + 4 * self.hit_words
@@ -145,6 +149,12 @@ class TreeWalkConfig(RunConfig):
         band = min(self.band, tuning.tree.ranked_band)
         chunk = min(self.chunk, band * _most_fetched(tuning, self.dim))
         return dataclasses.replace(self, ranks=True, band=band, chunk=chunk)
+
+    def taking_together(self, slots: int, tuning: Tuning) -> TreeWalkConfig:
+        """The same walk for functions that take neighbors together, of which so many wait."""
+        band, most = min(self.band, tuning.tree.waiting_band), tuning.tree.waiting_chunk
+        chunk = max(band, min(self.chunk, most, band * _most_fetched(tuning, self.dim)))
+        return dataclasses.replace(self, waiting=slots, band=band, chunk=chunk)
 
     def inline(self) -> TreeWalkConfig:
         """The same walk as a part of another kernel, whose work-items need not run together."""

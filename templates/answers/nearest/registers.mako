@@ -112,6 +112,13 @@ if (frnn_here) {
     reach2 = frnn_last < reach2 ? frnn_last : reach2;
 }
 </%def>
+<%def name="registers_taken()">
+// The neighbors that wait are taken one by one.
+for (int frnn_s = 0; frnn_s < frnn_waiting; ++frnn_s) {
+    const ulong frnn_new = ((ulong)frnn_waiting_squares[frnn_s * frnn_stride] << 32) | (uint)frnn_waiting_ids[frnn_s * frnn_stride];
+    ${insert_new()}
+}
+</%def>
 <%def name="registers_wanted()">k${" + (leaves_out != 0)" if again else ""}</%def>
 <%def name="registers_collected()">
 ## What a census collects: see /answers/nearest/census.mako. The first of them fill the places and are sorted there by a network,

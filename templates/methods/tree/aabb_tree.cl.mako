@@ -141,6 +141,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 ## decides about each of them.
 <% whole = many and function.light and not (half or periodic or first_pass or condition.of_pair(function)) %>\
     ${visit.begin_query(function, "frnn_active")}
+    ${packet_tiles.begin_waiting(function)}
     ${packets.begin_packet()}
 % if whole:
     // The leaves before frnn_full hold frnn_leaf_size points each, all within their boxes. These are all leaves but a
@@ -156,6 +157,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 % if shares > 1:
     ${packet_bands.add_shares("frnn_count")}
 % endif
+    ${packet_tiles.take_waiting(function)}
     if (frnn_active) ${visit.end_query(function)}
 </%def>
 

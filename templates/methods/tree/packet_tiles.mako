@@ -3,7 +3,9 @@
 ## band. A work-item loads only the points that it fetches; without chunks it would load every candidate.
 ## In scope: what /methods/tree/packets.mako and /methods/tree/packet_bands.mako declare.
 ## Barriers stand in a loop that all bands run equally often.
-## Config fields used: dim, layout, unrolled, foreign, images, band, bands, chunk, word.
+## A function with `waiting` takes neighbors some at a time: they wait in local memory until one query has no room for those
+## of another chunk, and then those of all queries are taken. Items in lockstep thus take about as many each.
+## Config fields used: work_group_size, dim, layout, unrolled, foreign, images, band, bands, chunk, word.
 <%namespace name="condition" file="/methods/condition.mako"/>
 <%namespace name="packet_bands" file="/methods/tree/packet_bands.mako"/>
 <%namespace name="point_layout" file="/methods/point_layout.mako"/>
@@ -30,6 +32,37 @@ frnn_chunks[${f"{column * bands * (chunk + 1)} + " if column else ""}frnn_chunk_
 <%def name="declare(function)">
     local ${kind()} frnn_chunks[${(1 if layout == "records" else len(columns(function))) * bands * (chunk + 1)}];
     local int frnn_rounds[${band}];
+% if function.waiting:
+    // The neighbors that wait, a column for each query, and whether one has no room for those of another chunk: in turns, so
+    // that what was read of one round is cleared in the next.
+    local uint frnn_group_squares[${function.waiting.slots * work_group_size}];
+    local int frnn_group_ids[${function.waiting.slots * work_group_size}], frnn_full[2];
+% endif
+</%def>
+
+<%def name="begin_waiting(function)">
+% if function.waiting:
+    const int frnn_stride = ${work_group_size};
+    local uint *const frnn_waiting_squares = frnn_group_squares + frnn_l;
+    local int *const frnn_waiting_ids = frnn_group_ids + frnn_l;
+    int frnn_waiting = 0;
+    if (frnn_l < 2) frnn_full[frnn_l] = 0;
+% endif
+</%def>
+
+<%def name="wait()" filter="trim">
+frnn_waiting_squares[frnn_waiting * frnn_stride] = as_uint(d2);
+                frnn_waiting_ids[frnn_waiting * frnn_stride] = j;
+                ++frnn_waiting;
+</%def>
+
+<%def name="take_waiting(function)">
+% if function.waiting:
+            {
+                ${function.waiting.taken}
+                frnn_waiting = 0;
+            }
+% endif
 </%def>
 
 <%def name="fetch(function, whole)">
@@ -107,6 +140,9 @@ ${point_layout.coordinate(column, f"frnn_t + {at} + frnn_in_band", "frnn_sorted"
             frnn_barrier();
             // The next chunk is loaded while this one is tested.
             const int frnn_here = frnn_rest;
+% if function.waiting:
+            if (frnn_l == 0) frnn_full[~frnn_times & 1] = 0;
+% endif
             ${fetch(function, whole)}
             if (frnn_here) {
 % if function.light:
@@ -114,10 +150,16 @@ ${point_layout.coordinate(column, f"frnn_t + {at} + frnn_in_band", "frnn_sorted"
 % endif
                 for (int frnn_k = 0; frnn_k < ${chunk}; ++frnn_k) {
                     ${load_candidate(function, "frnn_k")}
-                    ${visit.offer(function, image)}
+                    ${visit.offer(function, image, instead=capture(wait) if function.waiting else "")}
                 }
             }
+% if function.waiting:
+            if (frnn_waiting > ${function.waiting.slots - chunk}) frnn_full[frnn_times & 1] = 1;
             frnn_barrier();
+            if (frnn_full[frnn_times & 1]) ${take_waiting(function)}
+% else:
+            frnn_barrier();
+% endif
         }
 </%def>
 
