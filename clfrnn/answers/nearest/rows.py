@@ -98,6 +98,7 @@ def fill_rows(
         bounds = traversal.structure.first_bounds(k, request.radius, waits) if waits else None
     if bounds is not None:
         request = request._replace(radii=bounds)
+        plan = plan._replace(capacity=1 << (k - 1).bit_length())
     kinds: dict[str, Any] = {"shifts": images, "again": again is not None, "waits": waits if bounds is not None else 0}
     function = row_function(**plan._asdict(), real=real, dim=dim, **kinds)
     values: list[Any] = [found.indices, found.distances, k]

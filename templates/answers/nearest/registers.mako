@@ -1,6 +1,6 @@
 ## Defines the text of the function that finds the k nearest neighbors of each query in registers: a def for each piece.
 ## In scope are the arguments of row_function in clfrnn/runtime/rendering.py: capacity, vector, real, shifts, components,
-## lanes, again, census.
+## lanes, again, census, waits.
 <%!
     def exchanges(n):
         """The pairs of places that a sorting network compares, in order, for n places: merge exchange (Knuth, 5.2.2 M)."""
@@ -23,7 +23,7 @@
 ## neighbors are. With `vector`, that many places are a vector, because a CPU moves on all neighbors of a vector together.
 <%namespace name="nearest_row" file="/answers/nearest/nearest_row.mako"/>
 <%def name="registers_preamble()">
-% if census:
+% if census or waits:
 // The place of a neighbor that waits, or that of none.
 ulong frnn_taken_place(local const uint *squares, local const int *ids, const int many, const int s, const int stride, const int itself)
 {
@@ -113,11 +113,33 @@ if (frnn_here) {
 }
 </%def>
 <%def name="registers_taken()">
-// The neighbors that wait are taken one by one.
-for (int frnn_s = 0; frnn_s < frnn_waiting; ++frnn_s) {
-    const ulong frnn_new = ((ulong)frnn_waiting_squares[frnn_s * frnn_stride] << 32) | (uint)frnn_waiting_ids[frnn_s * frnn_stride];
-    ${insert_new()}
+## `capacity` is a power of two. As many neighbors as places at a time are sorted by a network, and of them and the row the
+## nearest are kept: of two sorted sequences, one of them reversed, the lesser of each pair are a bitonic sequence (Batcher).
+for (int frnn_s = 0; frnn_s < frnn_waiting; frnn_s += ${capacity}) {
+% for s in range(capacity):
+    ulong frnn_new${s} = frnn_taken_place(frnn_waiting_squares, frnn_waiting_ids, frnn_waiting, frnn_s + ${s}, frnn_stride, -1);
+% endfor
+% for low, high in exchanges(capacity):
+    ${exchange("frnn_new", low, high)}
+% endfor
+% for s in range(capacity):
+    frnn_place${s} = frnn_place${s} < frnn_new${capacity - 1 - s} ? frnn_place${s} : frnn_new${capacity - 1 - s};
+% endfor
+% for apart in (capacity >> step for step in range(1, capacity.bit_length())):
+% for s in (s for s in range(capacity) if not s & apart):
+    ${exchange("frnn_place", s, s + apart)}
+% endfor
+% endfor
 }
+reach2 = fmin(reach2, ${square_at(capacity - 1)});
+</%def>
+<%def name="exchange(name, low, high)">
+    {
+        const int frnn_ordered = ${name}${low} < ${name}${high};
+        const ulong frnn_less = frnn_ordered ? ${name}${low} : ${name}${high};
+        ${name}${high} = frnn_ordered ? ${name}${high} : ${name}${low};
+        ${name}${low} = frnn_less;
+    }
 </%def>
 <%def name="registers_wanted()">k${" + (leaves_out != 0)" if again else ""}</%def>
 <%def name="registers_collected()">
@@ -130,12 +152,7 @@ if (!frnn_direct) {
     if (frnn_spare <= ${s}) frnn_place${s} = ${taken(f"{s} - frnn_spare")};
 % endfor
 % for low, high in exchanges(capacity):
-    {
-        const int frnn_ordered = frnn_place${low} < frnn_place${high};
-        const ulong frnn_less = frnn_ordered ? frnn_place${low} : frnn_place${high};
-        frnn_place${high} = frnn_ordered ? frnn_place${high} : frnn_place${low};
-        frnn_place${low} = frnn_less;
-    }
+    ${exchange("frnn_place", low, high)}
 % endfor
     frnn_taken = k;
 }
