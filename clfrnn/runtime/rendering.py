@@ -177,7 +177,7 @@ def row_function(
     many wait in local memory. With ``waits``, that many wait there in packets of queries, which take them together.
     """
     flags: dict[str, Any] = {"capacity": capacity, "vector": vector, "real": real, "components": components(dim)}
-    flags |= {"lanes": vector_length(dim), "shifts": shifts, "again": again, "census": bool(slots), "waits": bool(waits)}
+    flags |= {"lanes": vector_length(dim), "shifts": shifts, "again": again, "census": bool(slots)}
     path, census, waiting = f"answers/nearest/{way}.mako", None, None
     pieces = _own_pieces(path, way, PIECES, flags)
     if slots:

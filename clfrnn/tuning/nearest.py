@@ -1,6 +1,7 @@
 """The numbers of k nearest neighbors: where rows are held, and how far the first search for them reaches."""
 
 import dataclasses
+import math
 
 from .section import Section, number
 
@@ -34,6 +35,10 @@ class NearestTuning(Section):
     waiting: int = number(32, least=1)
     #: points before and behind those of a work-group, in the order of a tree, that give first bounds
     beside: int = number(32, least=1)
+    #: unevenness of points from which on packets of queries go through a tree, one first bound for each query
+    uneven: float = number(math.inf, gpu=2.0, least=1)
+    #: ratio of first bounds of neighboring queries above which the one that reaches farther has a search of its own
+    alike: float = number(16.0, least=1)
     #: neighbors that the first search foresees, for each of the k
     foreseen: float = number(1.25, least=1)
     #: the same for each root of k: chance takes that many away in places

@@ -174,8 +174,8 @@ ${"(j >= frnn_excluded)" if half else "(j != frnn_excluded)"}
 % endif
 </%def>
 
-<%def name="offer(function, image, within='(d2 <= reach2)', place='', known='', instead='')">
-## Runs the function for a candidate that is a neighbor, or `instead` of it other code. `within` and `known` replace the tests of its distance, and of
+<%def name="offer(function, image, within='(d2 <= reach2)', place='', known='')">
+## Runs the function for a candidate that is a neighbor. `within` and `known` replace the tests of its distance, and of
 ## whether it is included and meets the condition, where their results are known. place: the candidate's place, if it has one.
     {
         ${geometry.differences(image)}
@@ -187,7 +187,7 @@ ${"(j >= frnn_excluded)" if half else "(j != frnn_excluded)"}
             ${neighbor_buffer.append()}
             do {
                 ${"//@ END" if inline else ""}
-                ${instead or piece(function, "per_neighbor")}
+                ${piece(function, "per_neighbor")}
             } while (0);
             ${"" if known else condition.closes(function)}
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pyopencl as cl
@@ -15,12 +16,13 @@ from ...methods.request import QueryRequest
 from ...methods.traversal import Traversal
 from ...results import Nearest
 from ...runtime.rendering import row_function
+from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ..requests import systems_of
 from .plan import is_even, plan_rows
 from .rounds import ShortRows, measure_rows
 
-__all__ = ["check_k", "fill_rows", "find_k_nearest", "holds_images", "measure", "publish", "rows_for"]
+__all__ = ["check_k", "fill_rows", "find_k_nearest", "first_bounds", "holds_images", "measure", "publish", "rows_for"]
 
 _MOST_NEIGHBORS = 2**31 - 1
 
@@ -39,7 +41,7 @@ def check_k(k: Any) -> int:
 def find_k_nearest(traversal: Traversal, request: QueryRequest, k: int, *, vectors: bool) -> Nearest:
     """The k nearest neighbors of each query within its radius; not waited for."""
     found = rows_for(traversal, request.m, k, vectors=vectors)
-    event = fill_rows(traversal, request, found)
+    event = fill_rows(traversal, request, found, bounds=first_bounds(traversal, request, k))
     if vectors and request.m:
         points = traversal.structure.positions()
         assert points is not None, "every structure has its points"
@@ -75,15 +77,31 @@ def holds_images(traversal: Traversal) -> bool:
     return traversal.problem.repeats
 
 
+def first_bounds(traversal: Traversal, request: QueryRequest, k: int, *, alike: float = math.inf) -> Scratch | None:
+    """First bounds of the rows of a request: see :meth:`~clfrnn.methods.structure.SearchStructure.first_bounds`.
+
+    None where queries are not the points, have radii of their own or a condition, or where rows are too long.
+    """
+    if request.queries is not None or request.radii is not None or request.where is not None:
+        return None
+    session, images = traversal.session, holds_images(traversal)
+    plan = plan_rows(session.profile, session.tuning, k=k, real=REAL_OF[traversal.dtype], images=images)
+    if plan.way != "registers" or plan.vector:
+        return None
+    slots = session.tuning.nearest.waiting
+    return traversal.structure.first_bounds(k, slots, radius=request.radius, alike=alike)
+
+
 def fill_rows(
     traversal: Traversal,
     request: QueryRequest,
     found: Nearest,
     *,
+    bounds: Scratch | None = None,
     again: ShortRows | None = None,
     of_points: bool = False,
 ) -> cl.Event | None:
-    """Enqueue the walk that fills the rows of the queries of a request.
+    """Enqueue the walk that fills the rows of the queries of a request, within first `bounds` where these are known.
 
     Where queries are searched for `again`, the request has their positions, and they fill the rows that `again` names;
     `of_points` says that each of them is the point of that number, which is not its own neighbor.
@@ -92,14 +110,11 @@ def fill_rows(
     real, images = REAL_OF[traversal.dtype], holds_images(traversal)
     even = is_even(traversal.problem.survey, session.tuning)
     plan = plan_rows(session.profile, session.tuning, k=k, real=real, images=images, even=even)
-    bounds = waits = None
-    if request.queries is None and request.radii is None and request.where is None and plan.way == "registers":
-        waits = 0 if plan.vector else session.tuning.nearest.waiting
-        bounds = traversal.structure.first_bounds(k, request.radius, waits) if waits else None
+    kinds: dict[str, Any] = {"shifts": images, "again": again is not None}
     if bounds is not None:
         request = request._replace(radii=bounds)
         plan = plan._replace(capacity=1 << (k - 1).bit_length())
-    kinds: dict[str, Any] = {"shifts": images, "again": again is not None, "waits": waits if bounds is not None else 0}
+        kinds["waits"] = session.tuning.nearest.waiting
     function = row_function(**plan._asdict(), real=real, dim=dim, **kinds)
     values: list[Any] = [found.indices, found.distances, k]
     if images and found.shifts is None:

@@ -35,7 +35,7 @@ from ...survey import Survey
 from ..requests import make_request, systems_of
 from .plan import first_reach, foreseen_neighbors, largest_reach, shorter_reach, spanning_reach
 from .rounds import find_short_rows
-from .rows import fill_rows, holds_images, measure, publish, rows_for
+from .rows import fill_rows, first_bounds, holds_images, measure, publish, rows_for
 
 __all__ = ["UnboundedSearch"]
 
@@ -82,6 +82,8 @@ class UnboundedSearch:
         self.space = lies_in.space
         self.cloud = Cloud.of(session, array, lies_in, radius=0.0, bounds=self.raw).bounded()
         self.foreign = queries is not None
+        #: whether queries are the points, of which all others may be neighbors
+        self.together = False
         #: how far apart some more than k points of an even cloud are; 0 where that is not known
         self.even_reach = 0.0
         #: the queries, once they are known, and whether each is known to have found k neighbors
@@ -95,7 +97,9 @@ class UnboundedSearch:
         self, queries: Any, *, include_self: bool, vectors: bool, where: Condition | None, query_batch: Any = None
     ) -> Nearest:
         """Search, and search again as long as there are queries with fewer than k neighbors."""
-        session, step = self.session, self._first_step()
+        session = self.session
+        self.together = queries is None and where is None
+        step = self._first_step()
         traversal = Traversal(self._build(step))
         asking = take_query_systems(session, self.cloud.tables.domain, query_batch, _rows_of(queries))
         radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
@@ -106,14 +110,19 @@ class UnboundedSearch:
         systems = systems_of(request, self.cloud.tables)
         sources = self.cloud.points if request.queries is None else request.queries
         found = rows_for(traversal, request.m, self.k, vectors=vectors)
-        event = fill_rows(traversal, request, found)
-        short = None if step.wider is None else find_short_rows(session, found.indices, sources)
+        bounds = first_bounds(traversal, request, self.k, alike=session.tuning.nearest.alike)
+        event = fill_rows(traversal, request, found, bounds=bounds)
+        complete = step.wider is None and bounds is None
+        short = None if complete else find_short_rows(session, found.indices, sources)
         traversal.checks.settle()
         while short is not None:
-            step = self._wider_step(step, sources)
-            # The bounds of queries have taken the slot of those of points.
-            self.cloud = self.cloud._replace(bounds=self._pending.again())
-            before, traversal = traversal, Traversal(self._build(step))
+            before = traversal
+            if bounds is None:
+                step = self._wider_step(step, sources)
+                # The bounds of queries have taken the slot of those of points.
+                self.cloud = self.cloud._replace(bounds=self._pending.again())
+                traversal = Traversal(self._build(step))
+            bounds = None  # the same structure serves queries that first bounds have left out
             if vectors and holds_images(traversal) and not holds_images(before):
                 measure(before, found, self.cloud.points, sources, known=False, systems=systems)
             asking = None if systems is None else self._systems_of_rows(systems, short.rows)
@@ -230,7 +239,14 @@ class UnboundedSearch:
     def _choose(self, survey: Survey, reach: float) -> Method:
         """The method of "auto": that of a search with this radius, and cells for crowds, as reaches widen."""
         method, _ = choose(self.session, self.cloud.problem(reach, survey, options={}), queries=self.many)
+        if self._crowds(survey):
+            return AabbTree()
         return Strips() if method.name == "aabb_tree" and survey.dim in Strips.dims else method
+
+    def _crowds(self, survey: Survey) -> bool:
+        """Whether packets of queries go through a tree, as points crowd so much that one reach serves few of them."""
+        numbers, serves = self.session.tuning.nearest, self.cloud.real == "float" and not self.cloud.tables.domain.kind
+        return survey.unevenness > numbers.uneven and self.together and serves and self.k <= numbers.register_places
 
     def _options(self, method: Method) -> dict[str, Any]:
         """The options of a method; leaves of a tree are those for somewhat more than k neighbors."""

@@ -148,14 +148,15 @@ class TreeStructure(SearchStructure):
             return True
         return divides_uneven_queries(self.problem.survey, m, tuning) and self._is_crowded()
 
-    def first_bounds(self, k: int, radius: float, slots: int) -> Scratch | None:
+    def first_bounds(self, k: int, slots: int, *, radius: float, alike: float) -> Scratch | None:
         problem, session, config = self.problem, self.session, self.config
         if problem.periodic or problem.real != "float" or not config.packed:
             return None
         if config.taking_together(slots, session.tuning).local_memory > session.profile.usable_local_memory:
             return None
+        limits = self.dtype.type(radius), self.dtype.type(alike)
         facts: dict[str, Any] = {"dim": problem.dim, "real": problem.real}
-        return find_first_bounds(session, self._tree.points, problem.n, k, self.dtype.type(radius), **facts)
+        return find_first_bounds(session, self._tree.points, problem.n, k, limits=limits, **facts)
 
     @functools.cached_property
     def list_facts(self) -> ListFacts:

@@ -15,8 +15,8 @@ from .build_plan import packet_queries, tree_layout
 
 __all__ = ["FirstBoundsConfig", "find_first_bounds", "plan_first_bounds"]
 
-#: Steps by which squared distances are counted, eight for each factor of two.
-_STEPS = 48
+#: Steps by which squared distances are counted, a power of two.
+_STEPS = 64
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -38,13 +38,17 @@ def plan_first_bounds(profile: DeviceProfile, tuning: Tuning, *, dim: int, real:
     return FirstBoundsConfig(work_group_size=size, dim=dim, real=real, **facts)
 
 
-def find_first_bounds(session: Session, sorted_points: Scratch, n: int, k: int, most: Any, **facts: Any) -> Scratch:
-    """Enqueue the search for the radii of n sorted points, (n,), by their numbers, none larger than `most`. One launch.
+def find_first_bounds(
+    session: Session, sorted_points: Scratch, n: int, k: int, *, limits: tuple[Any, Any], dim: int, real: str
+) -> Scratch:
+    """Enqueue the search for the radii of n sorted points, (n,), by their numbers. One launch.
 
-    `facts` are those of :func:`plan_first_bounds`.
+    The first of `limits` is the largest radius. The second is the ratio to the least radius of a group above which a radius
+    is -1: such points have to be searched for by themselves.
     """
+    facts = {"dim": dim, "real": real}
     kernels, config = session.planned("methods/tree/first_bounds", plan_first_bounds, **facts)
     radii = session.scratch(n, sorted_points.dtype, purpose="first bounds of the nearest neighbors")
-    given = n, sorted_points.base_data, k, most, radii.base_data
+    given = n, sorted_points.base_data, k, *limits, radii.base_data
     session.launch(kernels["find_first_bounds"], n, config.work_group_size, *given)
     return radii

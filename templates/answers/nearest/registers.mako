@@ -1,6 +1,6 @@
 ## Defines the text of the function that finds the k nearest neighbors of each query in registers: a def for each piece.
 ## In scope are the arguments of row_function in clfrnn/runtime/rendering.py: capacity, vector, real, shifts, components,
-## lanes, again, census, waits.
+## lanes, again, census.
 <%!
     def exchanges(n):
         """The pairs of places that a sorting network compares, in order, for n places: merge exchange (Knuth, 5.2.2 M)."""
@@ -23,7 +23,7 @@
 ## neighbors are. With `vector`, that many places are a vector, because a CPU moves on all neighbors of a vector together.
 <%namespace name="nearest_row" file="/answers/nearest/nearest_row.mako"/>
 <%def name="registers_preamble()">
-% if census or waits:
+% if census:
 // The place of a neighbor that waits, or that of none.
 ulong frnn_taken_place(local const uint *squares, local const int *ids, const int many, const int s, const int stride, const int itself)
 {
@@ -113,17 +113,19 @@ if (frnn_here) {
 }
 </%def>
 <%def name="registers_taken()">
-## `capacity` is a power of two. As many neighbors as places at a time are sorted by a network, and of them and the row the
-## nearest are kept: of two sorted sequences, one of them reversed, the lesser of each pair are a bitonic sequence (Batcher).
-for (int frnn_s = 0; frnn_s < frnn_waiting; frnn_s += ${capacity}) {
-% for s in range(capacity):
-    ulong frnn_new${s} = frnn_taken_place(frnn_waiting_squares, frnn_waiting_ids, frnn_waiting, frnn_s + ${s}, frnn_stride, -1);
+## `capacity` is a power of two. Half as many neighbors as places at a time are sorted by a network, and of them and the row the
+## nearest are kept: the row, whose last half is the lesser of each pair with them in reverse, is a bitonic sequence (Batcher).
+<% some = max(1, capacity // 2) %>\
+for (int frnn_s = 0; frnn_s < frnn_waiting; frnn_s += ${some}) {
+% for s in range(some):
+    ulong frnn_new${s} = frnn_s + ${s} < frnn_waiting ? frnn_waiting_places[(frnn_s + ${s}) * frnn_stride] : 0x7f800000ffffffff;
 % endfor
-% for low, high in exchanges(capacity):
+% for low, high in exchanges(some):
     ${exchange("frnn_new", low, high)}
 % endfor
-% for s in range(capacity):
-    frnn_place${s} = frnn_place${s} < frnn_new${capacity - 1 - s} ? frnn_place${s} : frnn_new${capacity - 1 - s};
+% for s in range(some):
+<% own = capacity - 1 - s %>\
+    frnn_place${own} = frnn_place${own} < frnn_new${s} ? frnn_place${own} : frnn_new${s};
 % endfor
 % for apart in (capacity >> step for step in range(1, capacity.bit_length())):
 % for s in (s for s in range(capacity) if not s & apart):

@@ -7,6 +7,7 @@
 ## of another chunk, and then those of all queries are taken. Items in lockstep thus take about as many each.
 ## Config fields used: work_group_size, dim, layout, unrolled, foreign, images, band, bands, chunk, word.
 <%namespace name="condition" file="/methods/condition.mako"/>
+<%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="packet_bands" file="/methods/tree/packet_bands.mako"/>
 <%namespace name="point_layout" file="/methods/point_layout.mako"/>
 <%namespace name="visit" file="/methods/visit.mako"/>
@@ -33,27 +34,31 @@ frnn_chunks[${f"{column * bands * (chunk + 1)} + " if column else ""}frnn_chunk_
     local ${kind()} frnn_chunks[${(1 if layout == "records" else len(columns(function))) * bands * (chunk + 1)}];
     local int frnn_rounds[${band}];
 % if function.waiting:
-    // The neighbors that wait, a column for each query, and whether one has no room for those of another chunk: in turns, so
-    // that what was read of one round is cleared in the next.
-    local uint frnn_group_squares[${function.waiting.slots * work_group_size}];
-    local int frnn_group_ids[${function.waiting.slots * work_group_size}], frnn_full[2];
+    // The neighbors that wait, a column for each query: the bits of the squared distance above the number. And whether a
+    // query has no room for those of another chunk: in turns, so that what was read of one round is cleared in the next.
+    local ulong frnn_group_places[${(function.waiting.slots + 1) * work_group_size}];
+    local int frnn_full[2];
 % endif
 </%def>
 
 <%def name="begin_waiting(function)">
 % if function.waiting:
     const int frnn_stride = ${work_group_size};
-    local uint *const frnn_waiting_squares = frnn_group_squares + frnn_l;
-    local int *const frnn_waiting_ids = frnn_group_ids + frnn_l;
+    local ulong *const frnn_waiting_places = frnn_group_places + frnn_l;
     int frnn_waiting = 0;
     if (frnn_l < 2) frnn_full[frnn_l] = 0;
 % endif
 </%def>
 
-<%def name="wait()" filter="trim">
-frnn_waiting_squares[frnn_waiting * frnn_stride] = as_uint(d2);
-                frnn_waiting_ids[frnn_waiting * frnn_stride] = j;
-                ++frnn_waiting;
+<%def name="wait(function, image)">
+                    {
+                        // Each candidate is stored, and the next one takes the place of those that are no neighbors: a branch
+                        // would take longer.
+                        ${geometry.differences(image)}
+                        const real d2 = ${geometry.squared_distance()};
+                        frnn_waiting_places[frnn_waiting * frnn_stride] = ((ulong)as_uint(d2) << 32) | (uint)j;
+                        frnn_waiting += (d2 <= reach2) & ${visit.included(image, function)};
+                    }
 </%def>
 
 <%def name="take_waiting(function)">
@@ -145,12 +150,18 @@ ${point_layout.coordinate(column, f"frnn_t + {at} + frnn_in_band", "frnn_sorted"
 % endif
             ${fetch(function, whole)}
             if (frnn_here) {
-% if function.light:
+% if function.waiting:
+#pragma unroll 8
+% elif function.light:
 #pragma unroll ${unrolled[image != "plain" and images != "wraps_once"]}
 % endif
                 for (int frnn_k = 0; frnn_k < ${chunk}; ++frnn_k) {
                     ${load_candidate(function, "frnn_k")}
-                    ${visit.offer(function, image, instead=capture(wait) if function.waiting else "")}
+% if function.waiting:
+                    ${wait(function, image)}
+% else:
+                    ${visit.offer(function, image)}
+% endif
                 }
             }
 % if function.waiting:
