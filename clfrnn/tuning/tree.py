@@ -65,7 +65,7 @@ class TreeTuning(Section):
     ranked_band: int = number(8, least=1, power_of_two=True)
     #: the same, and the largest number of points of a chunk, where neighbors wait to be taken together
     waiting_band: int = number(8, least=1, power_of_two=True)
-    waiting_chunk: int = number(8, least=1, power_of_two=True)
+    waiting_chunk: int = number(16, least=1, power_of_two=True)
     #: least number of points of a chunk, which a band loads together
     least_chunk: int = number(8, least=1, power_of_two=True)
     #: largest number of points of a chunk

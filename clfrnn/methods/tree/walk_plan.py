@@ -75,9 +75,7 @@ class TreeWalkConfig(RunConfig):
         """Bytes of local memory of a packet."""
         numbers = self.sides * (self.work_group_size + 2 + self.parts) + 2 * self.dim * self.leaf_capacity
         numbers += self.bands * (self.chunk + 1) * (4 if self.layout == "records" else self.dim + 1)
-        waiting = 0
-        if self.waiting:
-            waiting = 8 + 8 * self.leaf_capacity + (8 * (self.waiting + 1) + REAL_SIZE[self.real]) * self.work_group_size
+        waiting = 8 * (self.waiting + 1) * self.work_group_size + 8 if self.waiting else 0
         return waiting + REAL_SIZE[self.real] * numbers + 4 * (
             self.leaf_capacity
             + self.stack

@@ -45,7 +45,6 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
     // Idle work-items stay for the barriers. They take the first query of the launch.
     ${packets.declare()}
     ${packet_tiles.declare(function)}
-    ${packet_bands.declare()}
     const int frnn_l = get_local_id(0), frnn_unit = frnn_first + (int)get_global_id(0);
 % if shares > 1:
 <% of_group = work_group_size // shares %>\
@@ -151,24 +150,14 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 % endif
     <%visit:each_image args="image">
         <%packets:descend>
-% if function.waiting:
-        // The nearest leaves come first. What is found there lowers the reach of queries, and spares leaves and nodes.
-        ${packet_bands.sort_leaves()}
-        for (int frnn_turn = 0; frnn_turn < frnn_found; frnn_turn += ${word}) {
-            ${packet_bands.divide(whole)}
-            ${packet_tiles.test_leaves(function, image, whole)}
-            ${packet_tiles.take_waiting(function)}
-        }
-        ${packet_bands.narrow()}
-% else:
         ${packet_bands.divide(whole)}
         ${packet_tiles.test_leaves(function, image, whole)}
-% endif
         </%packets:descend>
     </%visit:each_image>
 % if shares > 1:
     ${packet_bands.add_shares("frnn_count")}
 % endif
+    ${packet_tiles.take_waiting(function)}
     if (frnn_active) ${visit.end_query(function)}
 </%def>
 

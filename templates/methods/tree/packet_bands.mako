@@ -11,55 +11,8 @@ ${array}[(${number}) * ${bands} + frnn_l / ${band}]
 </%def>
 
 <%def name="of_share(k)" filter="trim">
-## The number on the list of the k-th leaf of this work-item's share, or of the leaves whose turn it is.
-${f"frnn_nearest[frnn_turn + {k}]" if function.waiting else f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else k}
-</%def>
-
-<%def name="portion()" filter="trim">
-## The number of leaves of this work-item's share, or of those whose turn it is.
-% if function.waiting:
-frnn_min(${word}, frnn_found - frnn_turn)
-% else:
-${f"(frnn_found + {shares - 1} - frnn_l / {work_group_size // shares}) / {shares}" if shares > 1 else "frnn_found"}
-% endif
-</%def>
-
-<%def name="declare()">
-% if function.waiting:
-    // The leaves of the list by their distance from the packet, those distances, and how far the queries reach.
-    local int frnn_nearest[${leaf_capacity}];
-    local uint frnn_gaps[${leaf_capacity}];
-    local real frnn_reaches[${work_group_size}];
-% endif
-</%def>
-
-<%def name="sort_leaves()">
-        // The last bits of a distance give way to the number on the list, so that no two are equal, and the rank of a leaf is
-        // the number of those before it.
-        for (int frnn_k = frnn_l; frnn_k < frnn_found; frnn_k += ${work_group_size}) {
-            ${node_boxes.load_local("frnn_leaf_boxes", "frnn_k", "frnn_leaf_")}
-% for k in range(dim):
-            const real frnn_gap${k} = frnn_between(frnn_leaf_low${k}, frnn_leaf_high${k}, frnn_packet_low${k}, frnn_packet_high${k});
-% endfor
-            frnn_gaps[frnn_k] = (as_uint(${" + ".join(f"frnn_gap{k} * frnn_gap{k}" for k in range(dim))}) & ${f"{-leaf_capacity % (1 << 32):#x}"}) | frnn_k;
-        }
-        frnn_barrier();
-        for (int frnn_k = frnn_l; frnn_k < frnn_found; frnn_k += ${work_group_size}) {
-            const uint frnn_own_gap = frnn_gaps[frnn_k];
-            int frnn_rank = 0;
-            for (int frnn_other = 0; frnn_other < frnn_found; ++frnn_other) frnn_rank += frnn_gaps[frnn_other] < frnn_own_gap;
-            frnn_nearest[frnn_rank] = frnn_k;
-        }
-        frnn_barrier();
-</%def>
-
-<%def name="narrow()">
-        // The packet reaches as far as one of its queries still does.
-        frnn_reaches[frnn_l] = frnn_searches ? ${node_boxes.bound()} : -1;
-        frnn_barrier();
-        frnn_farthest = frnn_reaches[0];
-        for (int frnn_k = 1; frnn_k < ${work_group_size}; ++frnn_k) frnn_farthest = -frnn_smaller(-frnn_farthest, -frnn_reaches[frnn_k]);
-        frnn_barrier();
+## The number on the list of the k-th leaf of this work-item's share.
+${f"({k} * {shares} + frnn_l / {work_group_size // shares})" if shares > 1 else k}
 </%def>
 
 <%def name="divide(whole)">
@@ -78,7 +31,7 @@ ${f"(frnn_found + {shares - 1} - frnn_l / {work_group_size // shares}) / {shares
 % endfor
 % endfor
         frnn_barrier();
-        const int frnn_portion = ${portion()};
+        const int frnn_portion = ${f"(frnn_found + {shares - 1} - frnn_l / {work_group_size // shares}) / {shares}" if shares > 1 else "frnn_found"};
         for (int frnn_from = 0; frnn_from < frnn_portion; frnn_from += ${word}) {
             const int frnn_many = frnn_min(${word}, frnn_portion - frnn_from);
             uint frnn_touched = 0, frnn_partly = 0;
