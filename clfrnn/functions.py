@@ -193,6 +193,7 @@ class Waiting(NamedTuple):
     """How a function takes neighbors that have waited in local memory; it reads no more than j and d2."""
 
     taken: str  #: runs for the neighbors of a query that wait, also where there are none
+    forgotten: str  #: runs where the search of a query is given up, which then has no neighbors
     slots: int  #: the most that wait
 
 

@@ -183,7 +183,7 @@ def row_function(
     if slots:
         census = Census(**_own_pieces(path, way, ("wanted", "collected"), flags), slots=slots)
     if waits:
-        waiting = Waiting(**_own_pieces(path, way, ("taken",), flags), slots=waits)
+        waiting = Waiting(**_own_pieces(path, way, ("taken", "forgotten"), flags), slots=waits)
     kinds: dict[str, Any] = {"costly": way == "registers", "census": census, "waiting": waiting}
     return WalkFunction(**pieces, **kinds, own=True, number="rows[i]" if again else "i")
 

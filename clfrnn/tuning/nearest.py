@@ -34,7 +34,7 @@ class NearestTuning(Section):
     #: neighbors of a query that wait in local memory in packets of queries, which take them together
     waiting: int = number(32, least=1)
     #: points before and behind those of a work-group, in the order of a tree, that give first bounds
-    beside: int = number(32, least=1)
+    beside: int = number(48, least=1)
     #: unevenness of points from which on packets of queries go through a tree, one first bound for each query
     uneven: float = number(math.inf, gpu=2.0, least=1)
     #: ratio of first bounds of neighboring queries above which the one that reaches farther has a search of its own
@@ -51,6 +51,10 @@ class NearestTuning(Section):
     most_foreseen: float = number(256.0, least=1)
     #: share of all points that a ball may hold; for more of them all points are searched at once
     most_of_all: float = number(0.25, most=1)
+    #: squared distances up to which all points are gone through for the queries that are left, which are few
+    few_pairs: int = number(1 << 21, gpu=1 << 27, least=0)
+    #: the largest k for which they are: the row of a query is sorted by one work-group
+    most_of_few: int = number(1024, least=0)
     #: factor by which each search over cells reaches farther than the one before (H200, 10 M points: with 2 even clouds
     #: take up to a tenth less, with 2.5 halos up to 7 % less)
     farther: float = number(2.25, least=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pyopencl as cl
@@ -41,7 +40,7 @@ def check_k(k: Any) -> int:
 def find_k_nearest(traversal: Traversal, request: QueryRequest, k: int, *, vectors: bool) -> Nearest:
     """The k nearest neighbors of each query within its radius; not waited for."""
     found = rows_for(traversal, request.m, k, vectors=vectors)
-    event = fill_rows(traversal, request, found, bounds=first_bounds(traversal, request, k))
+    event = fill_rows(traversal, request, found)
     if vectors and request.m:
         points = traversal.structure.positions()
         assert points is not None, "every structure has its points"
@@ -77,10 +76,10 @@ def holds_images(traversal: Traversal) -> bool:
     return traversal.problem.repeats
 
 
-def first_bounds(traversal: Traversal, request: QueryRequest, k: int, *, alike: float = math.inf) -> Scratch | None:
+def first_bounds(traversal: Traversal, request: QueryRequest, k: int) -> Scratch | None:
     """First bounds of the rows of a request: see :meth:`~clfrnn.methods.structure.SearchStructure.first_bounds`.
 
-    None where queries are not the points, have radii of their own or a condition, or where rows are too long.
+    Rows may then be empty, whose queries need searches of their own. None where queries are not the points, have radii of their own or a condition, or where rows are too long.
     """
     if request.queries is not None or request.radii is not None or request.where is not None:
         return None
@@ -89,7 +88,7 @@ def first_bounds(traversal: Traversal, request: QueryRequest, k: int, *, alike: 
     if plan.way != "registers" or plan.vector:
         return None
     slots = session.tuning.nearest.waiting
-    return traversal.structure.first_bounds(k, slots, radius=request.radius, alike=alike)
+    return traversal.structure.first_bounds(k, slots, radius=request.radius, alike=session.tuning.nearest.alike)
 
 
 def fill_rows(

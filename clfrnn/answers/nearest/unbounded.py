@@ -34,7 +34,8 @@ from ...runtime.session import Session
 from ...survey import Survey
 from ..requests import make_request, systems_of
 from .plan import first_reach, foreseen_neighbors, largest_reach, shorter_reach, spanning_reach
-from .rounds import find_short_rows
+from .few_queries import fill_rows_of_few
+from .rounds import ShortRows, find_short_rows
 from .rows import fill_rows, first_bounds, holds_images, measure, publish, rows_for
 
 __all__ = ["UnboundedSearch"]
@@ -110,13 +111,17 @@ class UnboundedSearch:
         systems = systems_of(request, self.cloud.tables)
         sources = self.cloud.points if request.queries is None else request.queries
         found = rows_for(traversal, request.m, self.k, vectors=vectors)
-        bounds = first_bounds(traversal, request, self.k, alike=session.tuning.nearest.alike)
+        bounds = first_bounds(traversal, request, self.k)
         event = fill_rows(traversal, request, found, bounds=bounds)
         complete = step.wider is None and bounds is None
         short = None if complete else find_short_rows(session, found.indices, sources)
         traversal.checks.settle()
         while short is not None:
-            before = traversal
+            before, itself = traversal, request.queries is None and not include_self
+            if bounds is None and where is None and self._are_few(short):
+                event = fill_rows_of_few(session, self.cloud.points, short, found, of_points=itself)
+                step, short = step._replace(wider=None), None
+                break
             if bounds is None:
                 step = self._wider_step(step, sources)
                 # The bounds of queries have taken the slot of those of points.
@@ -129,7 +134,6 @@ class UnboundedSearch:
             radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
             asked["include_self"] = True
             again = make_request(traversal, short.positions, radius=radii, query_batch=asking, **asked)
-            itself = request.queries is None and not include_self
             event = fill_rows(traversal, again, found, again=short, of_points=itself)
             short = None if step.wider is None else find_short_rows(session, found.indices, sources, short)
         if vectors and request.m:
@@ -182,6 +186,11 @@ class UnboundedSearch:
         """The systems of the queries that fill some rows; conditions know them by the numbers of all queries."""
         ranks = self.session.read(systems)[self.session.read(rows)]
         return QuerySystems(ranks, self.session.upload(ranks, purpose="the systems of queries"), systems)
+
+    def _are_few(self, short: ShortRows) -> bool:
+        """Whether all points are gone through for the queries of short rows sooner than a structure is built for them."""
+        numbers, pairs = self.session.tuning.nearest, short.rows.size * self.n
+        return not self.cloud.tables.domain.kind and self.k <= numbers.most_of_few and pairs <= numbers.few_pairs
 
     @property
     def _pending(self) -> PendingBox:

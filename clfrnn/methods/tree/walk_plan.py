@@ -59,6 +59,8 @@ class TreeWalkConfig(RunConfig):
     wide: int
     #: neighbors of each query that may wait in local memory, for functions that take them together
     waiting: int = 0
+    #: leaves after which a packet whose queries keep neighbors waiting gives up
+    waiting_leaves: int = 0
 
     @property
     def leaf_capacity(self) -> int:
@@ -153,7 +155,8 @@ class TreeWalkConfig(RunConfig):
         """The same walk for functions that take neighbors together, of which so many wait."""
         band, most = min(self.band, tuning.tree.waiting_band), tuning.tree.waiting_chunk
         chunk = max(band, min(self.chunk, most, band * _most_fetched(tuning, self.dim)))
-        return dataclasses.replace(self, waiting=slots, band=band, chunk=chunk)
+        leaves = tuning.tree.waiting_leaves
+        return dataclasses.replace(self, waiting=slots, waiting_leaves=leaves, band=band, chunk=chunk)
 
     def inline(self) -> TreeWalkConfig:
         """The same walk as a part of another kernel, whose work-items need not run together."""

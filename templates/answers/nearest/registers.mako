@@ -135,6 +135,11 @@ for (int frnn_s = 0; frnn_s < frnn_waiting; frnn_s += ${some}) {
 }
 reach2 = fmin(reach2, ${square_at(capacity - 1)});
 </%def>
+<%def name="registers_forgotten()">
+% for s in range(capacity):
+frnn_place${s} = ${s} < frnn_spare ? 0 : 0x7f800000ffffffff;
+% endfor
+</%def>
 <%def name="exchange(name, low, high)">
     {
         const int frnn_ordered = ${name}${low} < ${name}${high};

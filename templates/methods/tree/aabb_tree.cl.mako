@@ -157,7 +157,13 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 % if shares > 1:
     ${packet_bands.add_shares("frnn_count")}
 % endif
+% if function.waiting:
     ${packet_tiles.take_waiting(function)}
+    // A packet that has more leaves gives up.
+    if (frnn_listed > ${waiting_leaves}) {
+        ${function.waiting.forgotten}
+    }
+% endif
     if (frnn_active) ${visit.end_query(function)}
 </%def>
 

@@ -45,7 +45,7 @@ frnn_chunks[${f"{column * bands * (chunk + 1)} + " if column else ""}frnn_chunk_
 % if function.waiting:
     const int frnn_stride = ${work_group_size};
     local ulong *const frnn_waiting_places = frnn_group_places + frnn_l;
-    int frnn_waiting = 0;
+    int frnn_waiting = 0, frnn_listed = 0;
     if (frnn_l < 2) frnn_full[frnn_l] = 0;
 % endif
 </%def>
