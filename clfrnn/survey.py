@@ -5,9 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import operator
 from typing import NamedTuple
 
 __all__ = ["Sample", "Survey", "occupancy_sample"]
+
+
+#: Cells of this share of a cloud's width, or smaller, are finer than keys of 20 bits for each axis tell apart.
+_FINE = 2.0**-18
 
 
 class Sample(NamedTuple):
@@ -74,6 +79,14 @@ class Survey:
     unevenness: float = 1.0
     counted: float = 0.0
     sample: Sample | None = None
+    #: the side of the cells in which `others` were counted, 0 where none were
+    cell: float = 0.0
+
+    @property
+    def crowds_finely(self) -> bool:
+        """Whether points have others in cells of a millionth of the cloud's width."""
+        low, high = self.without_strays
+        return 0 < self.cell < _FINE * max(map(operator.sub, high, low), default=0.0) and self.others >= 1
 
     @property
     def dim(self) -> int:

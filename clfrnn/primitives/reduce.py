@@ -138,7 +138,7 @@ def survey_points(
         found = session.once(_find_sample, n, dim, points.dtype)
         _sample_cells(session, points, radius, found, readback.front)
         others, unevenness = found.sample.crowding(*readback.read())
-        crowding = {"others": others, "unevenness": unevenness, "sample": found.sample}
+        crowding = {"others": others, "unevenness": unevenness, "sample": found.sample, "cell": radius}
     box = pending.read()
     survey = Survey(n=n, low=box.low, high=box.high, bulk=readback.read_bulk(), **crowding)
     return survey, box.first_bad

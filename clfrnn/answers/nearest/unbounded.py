@@ -40,8 +40,8 @@ from .rows import fill_rows, first_bounds, holds_images, measure, publish, rows_
 
 __all__ = ["UnboundedSearch"]
 
-#: Surveys with shorter and shorter reaches, at most.
-_MOST_SURVEYS = 3
+#: Surveys with shorter and shorter reaches, at most: crowds of one ten-billionth of the cloud's width are resolved.
+_MOST_SURVEYS = 12
 
 #: Methods that take longer the farther they reach, also where neighbors lie near.
 _BY_CELLS = {"uniform_grid", "strips", "fenns"}
@@ -112,7 +112,7 @@ class UnboundedSearch:
         sources = self.cloud.points if request.queries is None else request.queries
         found = rows_for(traversal, request.m, self.k, vectors=vectors)
         bounds = first_bounds(traversal, request, self.k)
-        event = fill_rows(traversal, request, found, bounds=bounds)
+        event = fill_rows(traversal, request, found, bounds=bounds, ordered=True)
         complete = step.wider is None and bounds is None
         short = None if complete else find_short_rows(session, found.indices, sources)
         traversal.checks.settle()
@@ -134,7 +134,7 @@ class UnboundedSearch:
             radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
             asked["include_self"] = True
             again = make_request(traversal, short.positions, radius=radii, query_batch=asking, **asked)
-            event = fill_rows(traversal, again, found, again=short, of_points=itself)
+            event = fill_rows(traversal, again, found, ordered=True, again=short, of_points=itself)
             short = None if step.wider is None else find_short_rows(session, found.indices, sources, short)
         if vectors and request.m:
             event = measure(
@@ -246,9 +246,13 @@ class UnboundedSearch:
         return one_radius(min(reach, largest_reach(self.cloud.real)), self.cloud.points.dtype)
 
     def _choose(self, survey: Survey, reach: float) -> Method:
-        """The method of "auto": that of a search with this radius, and cells for crowds, as reaches widen."""
+        """The method of "auto": that of a search with this radius, and cells for crowds, as reaches widen.
+
+        A tree where points coincide, which no reach tells apart.
+        """
         method, _ = choose(self.session, self.cloud.problem(reach, survey, options={}), queries=self.many)
-        if self._crowds(survey):
+        numbers, wanted = self.session.tuning.nearest, foreseen_neighbors(self.session.tuning, self.k)
+        if survey.neighbors(reach) > numbers.coincident * wanted or self._crowds(survey):
             return AabbTree()
         return Strips() if method.name == "aabb_tree" and survey.dim in Strips.dims else method
 

@@ -62,7 +62,7 @@ class TreeBuilder:
             periodic=problem.periodic,
             leaves=plan.group_leaves,
         )
-        self.order = TreeOrder(session, self.kernels, self.config, plan.leaf_size)
+        self.order = TreeOrder(session, self.kernels, self.config, plan.leaf_size, crowds=problem.survey.crowds_finely)
         #: whether the growth of leaves decides when points are sorted again
         self._watches_growth = not math.isinf(plan.rebuild_threshold)
         #: the logarithm of the largest growth of a leaf's volume since the order was made, and the sum over points of

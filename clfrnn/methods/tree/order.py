@@ -10,6 +10,7 @@ import pyopencl.array as cla
 
 from ...config import INT
 from ...points.transfer import fetch
+from ...primitives.gather import take_numbers
 from ...primitives.radix_sort import sort_positions
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
@@ -25,8 +26,12 @@ _UINT, _ULONG = np.dtype(np.uint32), np.dtype(np.uint64)
 class TreeOrder:
     """Sorts points for leaves of one size, and queries for a tree."""
 
-    def __init__(self, session: Session, kernels: Mapping[str, cl.Kernel], config: TreeConfig, leaf_size: int) -> None:
+    def __init__(
+        self, session: Session, kernels: Mapping[str, cl.Kernel], config: TreeConfig, leaf_size: int, *, crowds: bool
+    ) -> None:
         self._session, self._kernels, self._config, self._leaf_size = session, kernels, config, leaf_size
+        #: whether points may crowd in the smallest cubes that a key tells apart
+        self._crowds = crowds
 
     def along_curve(self, points: cla.Array, bulk: Scratch, images: Images) -> Scratch:
         """The order of points along the curve; points in the same part of the curve stay in the order of input.
@@ -57,7 +62,16 @@ class TreeOrder:
         return order
 
     def _by_place(self, points: cla.Array, bulk: Scratch, images: Images) -> Scratch:
-        """The order by all bits of the points' keys on the curve."""
+        """The order by all bits of the points' keys on the curve, and where points crowd by as many bits behind them."""
+        session, bits = self._session, self._config.curve_bits * self._config.dim
+        keys = self._places(points, bulk, images, 0)
+        if not self._crowds:
+            return sort_positions(session, keys, bits)[1]
+        within = sort_positions(session, self._places(points, bulk, images, 1), bits)[1]
+        order = sort_positions(session, take_numbers(session, keys, within), bits)[1]
+        return take_numbers(session, within, order)
+
+    def _places(self, points: cla.Array, bulk: Scratch, images: Images, part: int) -> Scratch:
         config, n = self._config, points.shape[0]
         keys = self._session.scratch(n, _ULONG, purpose="the places of points on a curve")
         self._session.launch(
@@ -68,9 +82,10 @@ class TreeOrder:
             points.base_data,
             bulk.base_data,
             *images.arguments,
+            np.int32(part),
             keys.base_data,
         )
-        return sort_positions(self._session, keys, config.curve_bits * config.dim)[1]
+        return keys
 
     def _cut(self, points: cla.Array, cut: CurveDivision, bulk: Scratch, images: Images) -> Scratch:
         """The keys at which ranges with about as many points each begin, and the end of the last range."""

@@ -25,14 +25,15 @@ ${hilbert_curve.functions()}
 
 // Computes the key of each point on the curve.
 // Launch: one work-item per point, groups of ${work_group_size}.
-// In: points (n, dim); bulk: where most of the points lie; images. Out: keys (n,).
+// In: points (n, dim); bulk: where most of the points lie; images; part: whether the places within small cubes are wanted.
+// Out: keys (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void curve_places(const int n, global const real *restrict points, global const real *restrict bulk${image_numbers()},
-                  global ulong *restrict keys)
+                  const int part, global ulong *restrict keys)
 {
     const int i = get_global_id(0);
     if (i >= n) return;
-    ${hilbert_curve.key_of("points", inverse_row=2)}
+    ${hilbert_curve.key_of("points", inverse_row=2, part="part")}
     keys[i] = key;
 }
 

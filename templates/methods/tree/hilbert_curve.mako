@@ -78,7 +78,8 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
 }
 </%def>
 
-<%def name="key_of(positions, inverse_row)">
+<%def name="key_of(positions, inverse_row, part='0')">
+## part: whether the key is not that of the small cube, but of the place within it, in cubes as many times smaller.
 <%
     # In a cell the curve goes through heights.
     by_table = periodic and not batched  # all systems lie in the box of their heights
@@ -101,7 +102,8 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
     // The integer coordinates of the cube, of which there are ${1 << curve_bits} on a side.
     const real tail = bulk[${2 * dim}], times = ${1 << curve_bits} / (1 + 2 * tail);
 % for k in range(dim):
-    const uint c${k} = (uint)fmin(fmax((frnn_along_axis((x${k} / 2 - low${k} / 2) / widest) + tail) * times, (real)0), (real)${(1 << curve_bits) - 1});
+    const real in_cubes${k} = fmin(fmax((frnn_along_axis((x${k} / 2 - low${k} / 2) / widest) + tail) * times, (real)0), (real)${(1 << curve_bits) - 1});
+    const uint c${k} = ${part} ? (uint)((in_cubes${k} - floor(in_cubes${k})) * ${1 << curve_bits}) : (uint)in_cubes${k};
 % endfor
     const ulong key = frnn_along_curve(${", ".join(f"c{k}" for k in range(dim))});
 </%def>
