@@ -283,7 +283,4 @@ class GridMethod(abc.ABC):
         """Bin the points."""
         return self.structure(session, problem, checks, plan, new=new)
 
-    def build(self, session: Session, problem: Problem, checks: DeferredChecks, new: NewPoints) -> GridStructure:
-        """Bin the points by a plan for them."""
-        plan = self.plan(problem, session.profile, session.tuning)
-        return self.place(session, problem, checks, plan, new=new)
+    build = place
