@@ -25,13 +25,17 @@ __all__ = ["Traversal"]
 
 
 class Traversal:
-    """Runs functions over the neighbors of queries; every query of an index goes through :meth:`run`."""
+    """Runs functions over the neighbors of queries; every query of an index goes through :meth:`run`.
 
-    def __init__(self, structure: SearchStructure) -> None:
+    Queries have radii up to that of the structure, or up to a larger one that the structure reaches.
+    """
+
+    def __init__(self, structure: SearchStructure, radius: float | None = None) -> None:
         problem = structure.problem
         self.structure, self.session, self.problem = structure, structure.session, problem
         self.checks, self.dtype = structure.checks, structure.dtype
-        self.num_points, self.dim, self.radius = problem.n, problem.dim, problem.radius
+        self.num_points, self.dim = problem.n, problem.dim
+        self.radius = problem.radius if radius is None else radius
         #: compiled kernels and their configs, by kind of query
         self._programs: dict[tuple[Any, ...], tuple[Kernel, Any]] = {}
         #: how often programs had been forgotten when these were found

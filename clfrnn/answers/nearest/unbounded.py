@@ -111,15 +111,13 @@ class UnboundedSearch:
         traversal.checks.settle()
         while short is not None:
             step = self._wider_step(step, sources)
-            # The bounds of queries have taken the slot of those of points.
-            self.cloud = self.cloud._replace(bounds=self._pending.again())
-            before, traversal = traversal, Traversal(self._build(step))
+            before, traversal = traversal, self._farther(traversal, step, short.rows.size)
             if vectors and holds_images(traversal) and not holds_images(before):
                 measure(before, found, self.cloud.points, sources, known=False, systems=systems)
             asking = None if systems is None else self._systems_of_rows(systems, short.rows)
             radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
             asked["include_self"] = True
-            again = make_request(traversal, short.positions, radius=radii, query_batch=asking, **asked)
+            again = make_request(traversal, short.positions, radius=radii, query_batch=asking, known=True, **asked)
             itself = request.queries is None and not include_self
             event = fill_rows(traversal, again, found, again=short, of_points=itself)
             short = None if step.wider is None else find_short_rows(session, found.indices, sources, short)
@@ -183,6 +181,20 @@ class UnboundedSearch:
         """The structure for a step."""
         self.cloud = self.cloud.reaching(step.radius)
         return self.cloud.build(step.method, self.cloud.problem(step.radius, step.survey, options=step.options))
+
+    def _farther(self, before: Traversal, step: _Step, queries: int) -> Traversal:
+        """The traversal for a wider step: few queries go through the cells that there are, if these serve them.
+
+        Points need not be sorted again then. Queries are few where they look over no more space than all points did.
+        """
+        structure = before.structure
+        if step.method.name in _BY_CELLS and structure.reaches(step.radius):
+            wider = step.radius / structure.problem.radius
+            if queries * wider**before.dim <= self.n:
+                return Traversal(structure, step.radius)
+        # The bounds of queries have taken the slot of those of points.
+        self.cloud = self.cloud._replace(bounds=self._pending.again())
+        return Traversal(self._build(step))
 
     def _first_step(self) -> _Step:
         """The first search, and the waits for the bounds and the crowding of the points."""
