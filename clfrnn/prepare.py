@@ -21,7 +21,7 @@ from .points.batches import domain_of_points
 from .points.deferred_checks import DeferredChecks, check_near
 from .points.periodic_box import survey_left_box
 from .points.rounding import largest_of, warn_of_rounding
-from .points.transfer import common_real, take_points
+from .points.transfer import take_searched
 from .primitives.readback import PendingBox
 from .primitives.reduce import survey_points
 from .problem import Problem
@@ -175,9 +175,7 @@ def build(
     `domain` are box, cell and periodic axes. `queried_once` are the queries of a single search, or None for an index;
     `query_batch` are their systems.
     """
-    array, raw, rows, largest_coordinate = take_points(
-        session, points, "points", real=common_real(session, points, queried_once)
-    )
+    array, raw, rows, largest_coordinate = take_searched(session, points, queried_once)
     n, dim = array.shape
     radii = round_radii(radius, np.size(radius), array.dtype) if per_query else None
     largest = one_radius(radius, array.dtype) if radii is None else float(radii.max(initial=0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections.abc import Sequence
@@ -116,13 +115,13 @@ class Traversal:
         """
         special = of_launch if first_pass is None else {**of_launch, **first_pass.variant(light=function.light)}
         queries = request.queries is None, request.reads_copy, request.radii is None, request.half
-        kind = (function, *queries, *special.values())
+        kind = (function.key, *queries, *special.values())
         if self._forgotten != self.session.programs.forgotten:
             self._programs.clear()
             self._forgotten = self.session.programs.forgotten
         found = self._programs.get(kind)
         if found is None:
-            variant = dataclasses.replace(request.variant(), **special)
+            variant = request.variant(**special)
             config = self.structure.config_for(function, variant)
             try:
                 kernels, config = self.session.kernels(self.structure.stem, config, function, variant)

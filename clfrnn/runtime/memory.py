@@ -63,8 +63,8 @@ def _strides(row: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 class _HostMemory:
     """What is known of the memory of the host, which sessions of the same queue share."""
 
-    #: the bytes allocated since it was last looked at; less than any number where the device has memory of its own
-    unseen: float
+    #: the bytes of the pool from which on it is looked at; infinite where the device has memory of its own
+    enough: float
     #: whether the process has limits: each allocation is looked at then, as drivers of CPUs crash for the last bytes
     limited: bool = False
 
@@ -99,7 +99,7 @@ class Memory:
         self.queue, self.profile = queue, profile
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(queue))
         self._cleared: dict[int, Scratch] = {}
-        self._host_memory = _HostMemory(0 if profile.kind != "gpu" else -math.inf)
+        self._host_memory = _HostMemory(LOOKED_AT if profile.kind != "gpu" else math.inf)
         self._context = queue.context
 
     def scratch(self, size: int, dtype: np.dtype[Any], *, purpose: str | ForPairs) -> Scratch:
@@ -110,8 +110,7 @@ class Memory:
         needed, profile, pool, host = max(LEAST, size * dtype.itemsize), self.profile, self._pool, self._host_memory
         if needed > profile.max_allocation or needed > profile.global_memory - pool.active_bytes:
             self._refuse(needed, purpose)
-        host.unseen += needed
-        if host.unseen >= LOOKED_AT or host.limited:
+        if host.limited or pool.managed_bytes + needed >= host.enough:
             self._look_at_host(needed, purpose)
         try:
             return Scratch(pool.allocate(needed), size, dtype)
@@ -124,16 +123,16 @@ class Memory:
 
     def look_at_limits(self) -> None:
         """Find out whether the process has limits, which it may get at any time; each public call does so once."""
-        if self._host_memory.unseen >= 0:
+        if self._host_memory.enough < math.inf:
             self._host_memory.limited = is_limited()
 
     def _look_at_host(self, needed: int, purpose: str | ForPairs) -> None:
         """Raise where the host has no memory for `needed` bytes: a driver of a CPU then ends the process."""
         ahead = needed + LOOKED_AT  # with what may be allocated until the next look
-        self._host_memory.unseen = 0
         if ahead <= host_memory_left(ahead):
+            self._host_memory.enough = self._pool.managed_bytes + ahead
             return
-        self._host_memory.unseen = LOOKED_AT  # little is left: look at each allocation
+        self._host_memory.enough = -math.inf  # little is left: look at each allocation
         if needed <= host_memory_left(needed):
             return
         self.release_held()
@@ -147,6 +146,7 @@ class Memory:
         self._pool.free_held()
         if self.profile.kind != "gpu":
             give_free_memory_back()
+            self._host_memory.enough = min(self._host_memory.enough, self._pool.managed_bytes + LOOKED_AT)
 
     def allocate(
         self, shape: int | Sequence[int], dtype: Any, *, purpose: str | ForPairs, rows: int | None = None
@@ -189,9 +189,8 @@ class Memory:
 
     def shorten(self, array: DeviceArray[Any], rows: int) -> None:
         """Shorten an array that no user has seen to its first `rows`; its memory stays."""
-        if rows != array.shape[0]:
-            size = rows * math.prod(array.shape[1:])
-            array.__dict__.update(shape=(rows, *array.shape[1:]), size=size, nbytes=size * array.dtype.itemsize)
+        size = rows * math.prod(array.shape[1:])
+        array.__dict__.update(shape=(rows, *array.shape[1:]), size=size, nbytes=size * array.dtype.itemsize)
 
     def available(self) -> tuple[int, int]:
         """The largest allocation that the device allows, and about how many bytes are free."""

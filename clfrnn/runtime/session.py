@@ -190,7 +190,7 @@ class Session(Launcher, Memory):
         variant: VisitVariant | None = None,
     ) -> tuple[dict[str, Kernel], Config]:
         """The compiled kernels of a template, and the config with the work-group size that they were compiled for."""
-        key = (stem, config, function, variant)
+        key = (stem, config, function and function.key, variant)
         fitted = self._fitted.get(key)
         if fitted is None:
             part = Part(config, lambda fitting: render(stem, fitting, function, variant))

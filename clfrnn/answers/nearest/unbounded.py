@@ -25,7 +25,7 @@ from ...methods.tree.aabb_tree import AabbTree
 from ...methods.tree.build_plan import default_leaf_size
 from ...points.batches import QuerySystems, domain_of_points, take_query_systems
 from ...points.rounding import largest_of, warn_of_rounding
-from ...points.transfer import common_real, take_points
+from ...points.transfer import take_searched
 from ...prepare import Cloud, choose
 from ...primitives.readback import PendingBox
 from ...primitives.reduce import bounding_box
@@ -73,8 +73,7 @@ class UnboundedSearch:
         batch: tuple[Any, Any] = (None, None),
     ) -> None:
         self.session, self.k, self.named = session, k, named
-        real = common_real(session, points, queries)
-        array, self.raw, _, self.largest = take_points(session, points, "points", real=real)
+        array, self.raw, _, self.largest = take_searched(session, points, queries)
         self.n, dim = array.shape
         refuse_dim(named, dim)
         self.options = {} if named is None else named.check(dict(options))
