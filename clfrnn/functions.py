@@ -230,11 +230,12 @@ class WalkFunction:
     condition: ConditionCode | None = None
 
     def __hash__(self) -> int:
-        return self._hash
+        return hash(self.key)
 
     @functools.cached_property
-    def _hash(self) -> int:
-        return hash(dataclasses.astuple(self))
+    def key(self) -> str:
+        """What equal functions share and no others have, as a text, which remembers its hash; programs go by it."""
+        return repr(dataclasses.astuple(self))
 
     @functools.cached_property
     def parsed_arguments(self) -> tuple[Argument, ...]:

@@ -32,7 +32,7 @@ class Problem:
     real: str
     radius: float
     survey: Survey
-    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict, hash=False)
     #: the reason for this method, in words
     why: str = ""
     #: the corners of the points, where the survey's are older

@@ -180,6 +180,10 @@ class SearchStructure(abc.ABC):
             divided=divided,
         )
 
+    def reaches(self, radius: float) -> bool:
+        """Whether walks also find every neighbor within `radius`, which may be larger than that of the problem."""
+        return radius <= self.problem.radius
+
     def images_served(self, *, foreign: bool) -> tuple[str, ...]:  # noqa: ARG002
         """The periodic images that launches cover, one after the other, for the points as they are now.
 

@@ -54,7 +54,7 @@ def find_k_nearest(traversal: Traversal, request: QueryRequest, k: int, *, vecto
 def publish(session: Session, event: cl.Event | None, found: Nearest) -> None:
     """Make other queues wait for the last event that writes to the arrays of a result."""
     arrays = found.indices, found.distances, found.vectors, found.shifts
-    session.publish(event, *(array for array in arrays if array is not None))
+    session.publish(event, *[array for array in arrays if array is not None])
 
 
 def rows_for(traversal: Traversal, m: int, k: int, *, vectors: bool) -> Nearest:

@@ -25,7 +25,7 @@ from ...methods.tree.aabb_tree import AabbTree
 from ...methods.tree.build_plan import default_leaf_size
 from ...points.batches import QuerySystems, domain_of_points, take_query_systems
 from ...points.rounding import largest_of, warn_of_rounding
-from ...points.transfer import common_real, take_points
+from ...points.transfer import take_searched
 from ...prepare import Cloud, choose
 from ...primitives.readback import PendingBox
 from ...primitives.reduce import bounding_box
@@ -74,8 +74,7 @@ class UnboundedSearch:
         batch: tuple[Any, Any] = (None, None),
     ) -> None:
         self.session, self.k, self.named = session, k, named
-        real = common_real(session, points, queries)
-        array, self.raw, _, self.largest = take_points(session, points, "points", real=real)
+        array, self.raw, _, self.largest = take_searched(session, points, queries)
         self.n, dim = array.shape
         refuse_dim(named, dim)
         self.options = {} if named is None else named.check(dict(options))
@@ -120,20 +119,18 @@ class UnboundedSearch:
             before, itself = traversal, request.queries is None and not include_self
             if bounds is None and where is None and self._are_few(short):
                 event = fill_rows_of_few(session, self.cloud.points, short, found, of_points=itself)
-                step, short = step._replace(wider=None), None
+                step = step._replace(wider=None)
                 break
             if bounds is None:
                 step = self._wider_step(step, sources)
-                # The bounds of queries have taken the slot of those of points.
-                self.cloud = self.cloud._replace(bounds=self._pending.again())
-                traversal = Traversal(self._build(step))
+                traversal = self._farther(traversal, step, short.rows.size)
             bounds = None  # the same structure serves queries that first bounds have left out
             if vectors and holds_images(traversal) and not holds_images(before):
                 measure(before, found, self.cloud.points, sources, known=False, systems=systems)
             asking = None if systems is None else self._systems_of_rows(systems, short.rows)
             radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
             asked["include_self"] = True
-            again = make_request(traversal, short.positions, radius=radii, query_batch=asking, **asked)
+            again = make_request(traversal, short.positions, radius=radii, query_batch=asking, known=True, **asked)
             event = fill_rows(traversal, again, found, ordered=True, again=short, of_points=itself)
             short = None if step.wider is None else find_short_rows(session, found.indices, sources, short)
         if vectors and request.m:
@@ -201,6 +198,20 @@ class UnboundedSearch:
         """The structure for a step."""
         self.cloud = self.cloud.reaching(step.radius)
         return self.cloud.build(step.method, self.cloud.problem(step.radius, step.survey, options=step.options))
+
+    def _farther(self, before: Traversal, step: _Step, queries: int) -> Traversal:
+        """The traversal for a wider step: few queries go through the cells that there are, if these serve them.
+
+        Points need not be sorted again then. Queries are few where they look over no more space than all points did.
+        """
+        structure = before.structure
+        if step.method.name in _BY_CELLS and structure.reaches(step.radius):
+            wider = step.radius / structure.problem.radius
+            if queries * wider**before.dim <= self.n:
+                return Traversal(structure, step.radius)
+        # The bounds of queries have taken the slot of those of points.
+        self.cloud = self.cloud._replace(bounds=self._pending.again())
+        return Traversal(self._build(step))
 
     def _first_step(self) -> _Step:
         """The first search, and the waits for the bounds and the crowding of the points."""

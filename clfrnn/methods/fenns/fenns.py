@@ -71,9 +71,16 @@ class Fenns:
         """Sort the points into the coarse cells of a plan."""
         return FennsStructure(session, problem, checks, plan, new=new)
 
-    def build(self, session: Session, problem: Problem, checks: DeferredChecks, new: NewPoints) -> FennsStructure:
+    def build(
+        self,
+        session: Session,
+        problem: Problem,
+        checks: DeferredChecks,
+        plan: FennsPlan,
+        *,
+        new: NewPoints,
+    ) -> FennsStructure:
         """Sort the points into coarse cells, and again into others where the density is not as expected."""
-        plan = self.plan(problem, session.profile, session.tuning)
         index = self.place(session, problem, checks, plan, new=new)
         survey = dataclasses.replace(problem.survey, counted=index.density())
         foreseen = problem.survey.density(problem.radius)

@@ -84,10 +84,7 @@ class AabbTree:
         """Sort the points, and fit bounding boxes to them."""
         return TreeStructure(session, problem, checks, plan, new=new)
 
-    def build(self, session: Session, problem: Problem, checks: DeferredChecks, new: NewPoints) -> TreeStructure:
-        """Sort the points, and fit bounding boxes to them."""
-        plan = self.plan(problem, session.profile, session.tuning)
-        return self.place(session, problem, checks, plan, new=new)
+    build = place
 
 
 class TreeStructure(SearchStructure):
