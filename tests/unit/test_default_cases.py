@@ -3,6 +3,7 @@
 import itertools
 from types import SimpleNamespace
 
+import pytest
 from conftest import COMBINED, repeated
 
 VALUES = {"way": "abcde", "dim": (2, 3), "dtype": ("single", "double"), "cloud": range(9), "far": (False, True)}
@@ -37,5 +38,7 @@ def test_each_two_of_method_dimension_and_dtype_are_run_together():
     assert len(found) <= 2 * len(VALUES["way"]) + 1
 
 
-def test_a_test_without_parameters_is_run():
-    assert not repeated([SimpleNamespace()], paired=True)
+@pytest.mark.parametrize("paired", [False, True])
+def test_a_test_without_parameters_is_run(paired):
+    """It has no value that another case could have."""
+    assert not repeated([SimpleNamespace()], paired=paired)
