@@ -102,8 +102,8 @@ class PeriodicCell(PeriodicBox):
         """See :class:`PeriodicBox`."""
         heights = self.places(positions)
         with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
-            turns = np.floor((heights - np.array(starts)) / [length or np.inf for length in self.lengths])
-            return positions - turns @ self.steps
+            images = np.floor((heights - np.array(starts)) / [length or np.inf for length in self.lengths])
+            return positions - images @ self.steps
 
     def repeats(self, radius: float) -> bool:
         """See :class:`PeriodicBox`; always in a cell so flat that points near it are rounded by much of its height."""
@@ -124,13 +124,13 @@ class PeriodicCell(PeriodicBox):
 
     def most_shift(self, radius: float) -> float:
         """See :class:`PeriodicBox`."""
-        turns = [radius / length + 1.5 if length else 0.0 for length in self.lengths]
-        return max(self._shift(turns))
+        images = [radius / length + 1.5 if length else 0.0 for length in self.lengths]
+        return max(self._shift(images))
 
-    def _shift(self, turns: Sequence[float]) -> list[float]:
-        """How far a translation by at most that many `turns` on each axis is from none, in the caller's vectors."""
+    def _shift(self, images: Sequence[float]) -> list[float]:
+        """The largest shift along each of the caller's vectors of an image at most that many `images` away on each axis."""
         columns = zip(*self.combinations, strict=True)
-        return [sum(turn * abs(times) for turn, times in zip(turns, column, strict=True)) for column in columns]
+        return [sum(many * abs(times) for many, times in zip(images, column, strict=True)) for column in columns]
 
     @property
     def growth(self) -> float:
@@ -168,9 +168,9 @@ class PeriodicCell(PeriodicBox):
     def limits(self, real: str) -> tuple[float, ...]:
         """See :class:`PeriodicBox`. Heights on open axes count too, as they are sums of the same coordinates."""
         most = max(self._distinguished, self._near)
-        turns = FARTHEST[real] / 2 / max(self._shift([1.0] * len(self.lengths)))
+        images = FARTHEST[real] / 2 / max(self._shift([1.0] * len(self.lengths)))
         return tuple(
-            min(most / weight, turns * length if length else math.inf)
+            min(most / weight, images * length if length else math.inf)
             for weight, length in zip(self.weights, self.lengths, strict=True)
         )
 
