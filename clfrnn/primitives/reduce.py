@@ -123,7 +123,7 @@ def _kernels_of_survey(session: Session, dim: int, dtype: np.dtype[Any]) -> tupl
 def survey_points(
     session: Session, points: cla.Array, radius: float | None, pending: PendingBox
 ) -> tuple[Survey, int | None]:
-    """Find the box, the bulk, the crowding and the first row that is not finite; `pending` receives the box. Waits once.
+    """Find the box, the bulk, the crowding and the first row that is not finite; `pending` has the box. Waits once.
 
     Without a `radius` the crowding is not found. There must be at least one point. Cost: a pass over a sample of the
     points, and up to 2 MiB of counters.

@@ -1,4 +1,4 @@
-"""Clouds whose points crowd, coincide or stray, against the reference to the last bit: every method, and the k nearest."""
+"""Clouds whose points crowd, coincide or stray, against the reference: every method, and the k nearest."""
 
 import functools
 

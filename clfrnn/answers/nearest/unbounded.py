@@ -33,8 +33,8 @@ from ...results import Nearest
 from ...runtime.session import Session
 from ...survey import Survey
 from ..requests import make_request, systems_of
-from .plan import first_reach, foreseen_neighbors, largest_reach, shorter_reach, spanning_reach
 from .few_queries import fill_rows_of_few
+from .plan import first_reach, foreseen_neighbors, largest_reach, shorter_reach, spanning_reach
 from .rounds import ShortRows, find_short_rows
 from .rows import fill_rows, first_bounds, holds_images, measure, publish, rows_for
 
@@ -185,7 +185,7 @@ class UnboundedSearch:
         return QuerySystems(ranks, self.session.upload(ranks, purpose="the systems of queries"), systems)
 
     def _are_few(self, short: ShortRows) -> bool:
-        """Whether all points are gone through for the queries of short rows sooner than a structure is built for them."""
+        """Whether going through all points takes less time for these queries than a structure that is built for them."""
         numbers, pairs = self.session.tuning.nearest, short.rows.size * self.n
         return not self.cloud.tables.domain.kind and self.k <= numbers.most_of_few and pairs <= numbers.few_pairs
 
