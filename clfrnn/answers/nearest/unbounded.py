@@ -185,7 +185,7 @@ class UnboundedSearch:
         return QuerySystems(ranks, self.session.upload(ranks, purpose="the systems of queries"), systems)
 
     def _are_few(self, short: ShortRows) -> bool:
-        """Whether going through all points takes less time for these queries than a structure that is built for them."""
+        """Whether going through all points takes less time for these queries than a structure built for them."""
         numbers, pairs = self.session.tuning.nearest, short.rows.size * self.n
         return not self.cloud.tables.domain.kind and self.k <= numbers.most_of_few and pairs <= numbers.few_pairs
 
