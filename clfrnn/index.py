@@ -360,7 +360,7 @@ class Index:
             where=where,
             query_batch=query_batch,
         )
-        found = query_list(self._traversal, self._lists, queries, given, loops=True)
+        found = query_list(self._traversal, self._lists, queries, given)
         return found.to_host() if to_host else found
 
     def query_blocks(
