@@ -253,7 +253,8 @@ class Index:
 
         Returns
         -------
-        The event of the visit, not waited for; later work on the session's queue runs after it
+        The event of the visit, not waited for; later work on the session's queue runs after it, and so does what
+        pyopencl does on other queues with the device arrays that were given
 
         Raises
         ------
