@@ -95,8 +95,8 @@ class Cloud(NamedTuple):
         n, dim = self.points.shape
         if self.bounds is None:
             return Survey(n=n, low=(0.0,) * dim, high=(0.0,) * dim)
-        if crowding and n:
-            survey, bad_row = survey_points(self.session, self.placed, radius, self.bounds)
+        if n:
+            survey, bad_row = survey_points(self.session, self.placed, radius if crowding else None, self.bounds)
         else:
             found = self.bounds.read()
             survey, bad_row = Survey(n=n, low=found.low, high=found.high), found.first_bad
@@ -107,7 +107,7 @@ class Cloud(NamedTuple):
         space, corners = self.tables.domain.space, (survey.low, survey.high)
         check_near("points", space, *corners, self.real)
         low, high = space.filled(*corners)
-        survey = dataclasses.replace(survey, low=low, high=high)
+        survey = dataclasses.replace(survey, low=low, high=high, bulk=space.filled(*survey.without_strays))
         return survey if self.tables.holds(*corners) else survey_left_box(survey, radius)
 
     def problem(self, radius: float, survey: Survey, *, options: Mapping[str, Any], why: str = "") -> Problem:

@@ -52,7 +52,8 @@ class Fenns:
 
     def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> FennsPlan:
         """Plan the coarse grid, no cell of which is narrower than the radius, and the fine grid."""
-        return plan_fenns(problem, profile, tuning, low=problem.low, high=problem.high)
+        low, high = problem.without_strays
+        return plan_fenns(problem, profile, tuning, low=low, high=high)
 
     def refit(self, plan: FennsPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> FennsPlan | None:
         """Fit the cells to the points, with blocks that fit the same tiles."""
