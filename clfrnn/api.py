@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from .answers.count_nearest import NearestArguments, find_nearest
 from .answers.lists.query import ListArguments, query_list
-from .answers.lists.state import ListState
 from .answers.nearest.rows import check_k
 from .answers.nearest.unbounded import UnboundedSearch
 from .conditions import Condition, parts_of
@@ -126,7 +125,7 @@ def search(
             where=where,
             query_batch=query_batch,
         )
-        found = query_list(Traversal(structure), ListState(session), queries, given, loops=False)
+        found = query_list(Traversal(structure), None, queries, given)
         return found.to_host() if to_host else found
 
 

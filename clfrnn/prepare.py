@@ -120,9 +120,9 @@ class Cloud(NamedTuple):
         checks = DeferredChecks(
             self.session,
             dtype=self.points.dtype,
-            dim=problem.dim,
+            dim=self.points.shape[1],
             radius=problem.radius,
-            space=problem.space,
+            space=self.domain.space,
             points=self.bounds,
         )
         new = NewPoints(self.points, self.bounds, self.tables)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..answers.linking.numbering import begin_core_trees, begin_trees, find_roots, number_roots, publish
+from ..answers.linking.numbering import begin_core_trees, begin_trees, find_roots, number_roots
 from ..answers.linking.unions import TAKE_BORDER, unions_for
 from ..api import build_index
 from ..conditions import Condition
@@ -97,7 +97,6 @@ def dbscan(
         many = number_roots(session, labels, chosen)
         del chosen
         index.visit(TAKE_BORDER, where=where, core=core, border=border, labels=labels)
-        publish(session, core, labels)  # the last visit reads one and writes the other
         return Clusters(labels, core, many, session)
 
 

@@ -13,7 +13,7 @@ class TreeTuning(Section):
     """Leaves and packets."""
 
     #: queries of a packet, which go down the tree together; not more than an integer has bits. Where more work-items
-    #: run in lockstep, a packet has as many queries as these
+    #: run in lockstep, a packet has as many queries as these: see ``clfrnn/methods/tree/packet_plan.py``
     packet_queries: int = number(32, least=1, most=32, power_of_two=True)
     #: points of a leaf, each up to a number of neighbors: small leaves hold fewer candidates beyond the radius, and
     #: need more boxes (H200). Powers of two, as packets load them. On a CPU a vector of candidates takes little longer
