@@ -10,9 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import scipy
+    from . import scipy, sklearn
 
-__all__ = ["scipy"]
+__all__ = ["scipy", "sklearn"]
 
 
 def __getattr__(name: str) -> Any:

@@ -45,30 +45,31 @@ class SearchedPoints:
             index = self._within = build_index(self.points, radius, session=self.session, **self.domain)
         return index
 
-    def nearest(self, queries: Any, k: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
-        """The k nearest points of each query, however far: indices and distances, (m, k), as of :func:`clfrnn.nearest`.
+    def nearest(
+        self, queries: npt.NDArray[Any] | None, k: int, *, include_self: bool = False
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
+        """The k nearest points of each query, or point: indices and distances, (m, k), as of :func:`clfrnn.nearest`.
 
-        Where a call before has shown how far that is, an index is built once and serves the queries as close to points.
+        However far they are: where an earlier call has shown how far, an index is built once, and serves queries that
+        are as close to points.
         """
         given: dict[str, Any] = {"session": self.session, **self.domain}
         if self._near is None and self._reach:
             self._near = build_index(self.points, self._reach, **given)
-        if self._near is None:
-            found = nearest(self.points, k, queries=queries, **given).to_host()
-            self._expect(found.distances[:, -1])
-            return found.indices, found.distances
-        found = self._near.nearest(queries, k=k).to_host()
-        far = np.flatnonzero(found.indices[:, -1] < 0)
-        if not len(far):
-            return found.indices, found.distances
-        indices, distances = np.array(found.indices), np.array(found.distances)
-        asked = queries if len(far) == len(queries) else queries[far]
-        again = nearest(self.points, k, queries=asked, **given).to_host()
-        indices[far], distances[far] = again.indices, again.distances
-        if 2 * len(far) > len(queries):
-            self._near = None
-            self._expect(distances[:, -1])
-        return indices, distances
+        if self._near is not None:
+            found = self._near.nearest(queries, k=k, include_self=include_self).to_host()
+            far = np.flatnonzero(found.indices[:, -1] < 0)
+            if not len(far):
+                return found.indices, found.distances
+            if queries is not None and 2 * len(far) < len(found.indices):
+                again = nearest(self.points, k, queries=queries[far], **given).to_host()
+                indices, distances = np.array(found.indices), np.array(found.distances)
+                indices[far], distances[far] = again.indices, again.distances
+                return indices, distances
+        found = nearest(self.points, k, queries=queries, include_self=include_self, **given).to_host()
+        self._near = None
+        self._expect(found.distances[:, -1])
+        return found.indices, found.distances
 
     def _expect(self, last: npt.NDArray[Any]) -> None:
         """Take the distances of the last neighbors found for those of the next searches."""
