@@ -10,9 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import scipy, sklearn
+    from . import ase, scipy, sklearn
 
-__all__ = ["scipy", "sklearn"]
+__all__ = ["ase", "scipy", "sklearn"]
 
 
 def __getattr__(name: str) -> Any:
