@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -215,7 +216,7 @@ class NeighborList:
         arrays = {name: self._field(name) for name in _FIELDS}
         return (_restore, (arrays, self._facts()))
 
-    def _check_single_images(self) -> None:
+    def _check_single_images(self, wanted_by: str) -> None:
         """Raise where a row holds a point twice."""
         rows, points = self.to_coo()
         order = np.lexsort((points, rows))
@@ -223,9 +224,9 @@ class NeighborList:
         if again.any():
             k = order[int(np.argmax(again))]
             raise InvalidInputError(
-                f"query {rows[k]} sees several images of point {points[k]}, and a matrix has one place for "
+                f"query {rows[k]} sees several images of point {points[k]}, and there is one place for "
                 "them; use to_coo(), or a radius below half the length of the box",
-                argument="to_scipy",
+                argument=wanted_by,
             )
 
     @property
@@ -264,16 +265,92 @@ class NeighborList:
         Distances of zero are stored entries. A matrix has one entry for each pair of points, so that several images of
         one pair raise.
         """
-        try:
-            from scipy.sparse import csr_array  # noqa: PLC0415 — scipy is optional
-        except ImportError:
-            raise ClfrnnError("to_scipy() needs scipy: pip install scipy") from None
+        sparse = _library("scipy.sparse", "to_scipy()")
         host = self.to_host()
         if self._images and host.num_pairs:
-            self._check_single_images()
+            self._check_single_images("to_scipy")
         weights = np.ones(host.num_pairs, self.dtype) if host.distances is None else host.distances
         # copied, as sparse matrices are sorted and scaled in place
-        return csr_array((weights, host.indices, host.offsets), shape=(len(self), self.num_points), copy=True)
+        return sparse.csr_array((weights, host.indices, host.offsets), shape=(len(self), self.num_points), copy=True)
+
+    def to_torch(self, device: Any = None) -> Any:
+        """Return the pairs as a tensor of PyTorch's, (2, pairs) int64: query ids, then point ids, as :meth:`edge_index`.
+
+        Parameters
+        ----------
+        device : the tensor's device; the CPU when not given
+
+        Raises
+        ------
+        ClfrnnError
+            PyTorch is not installed.
+        """
+        torch = _library("torch", "to_torch()")
+        edges = torch.from_numpy(np.stack([each.astype(np.int64) for each in self.to_coo()]))
+        return edges if device is None else edges.to(device)
+
+    def to_pandas(self) -> Any:
+        """Return the pairs as a ``pandas.DataFrame``, a row for each.
+
+        Its columns are "query" and "point", and what the list has of "distance", "vector_0" and so on, and "shift_0"
+        and so on.
+
+        Raises
+        ------
+        ClfrnnError
+            pandas is not installed.
+        """
+        pandas = _library("pandas", "to_pandas()")
+        host = self.to_host()
+        query_ids, point_ids = self.to_coo()
+        columns = {"query": query_ids, "point": point_ids}
+        if host.distances is not None:
+            columns["distance"] = host.distances
+        for name, array in (("vector", host.vectors), ("shift", host.shifts)):
+            if array is not None:
+                columns |= {f"{name}_{axis}": array[:, axis] for axis in range(array.shape[1])}
+        return pandas.DataFrame(columns)
+
+    def to_networkx(self) -> Any:
+        """Return the points and their pairs as a ``networkx.Graph``: all points are nodes, and each pair is one edge.
+
+        An edge has the attribute "distance" where the list has distances.
+
+        Raises
+        ------
+        InvalidInputError
+            The list is of other queries than the points, whose numbers would be those of points; or a pair has several
+            images, of which the graph has one.
+        ClfrnnError
+            networkx is not installed.
+        """
+        networkx = _library("networkx", "to_networkx()")
+        if len(self) != self.num_points:
+            raise InvalidInputError(
+                f"expected a list of the points themselves, got one of {len(self):,} queries for {self.num_points:,} "
+                "points; use to_coo(), and number queries behind the points",
+                argument="to_networkx",
+            )
+        host = self.to_host()
+        if self._images and host.num_pairs:
+            self._check_single_images("to_networkx")
+        graph = networkx.Graph()
+        graph.add_nodes_from(range(self.num_points))
+        pairs = [each.tolist() for each in self.to_coo()]
+        if host.distances is None:
+            graph.add_edges_from(zip(*pairs, strict=True))
+        else:
+            graph.add_weighted_edges_from(zip(*pairs, host.distances.tolist(), strict=True), weight="distance")
+        return graph
+
+
+def _library(name: str, wanted_by: str) -> Any:
+    """A library that is imported when it is wanted, or an error that says how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        library = name.partition(".")[0]
+        raise ClfrnnError(f"{wanted_by} needs {library}: pip install {library}") from None
 
 
 # Objects of the host have the same classes. Type checkers see classes of their own, as the arrays are of other types.

@@ -10,9 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import ase, scipy, sklearn
+    from . import ase, scipy, sklearn, torch
 
-__all__ = ["ase", "scipy", "sklearn"]
+__all__ = ["ase", "scipy", "sklearn", "torch"]
 
 
 def __getattr__(name: str) -> Any:

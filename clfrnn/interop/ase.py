@@ -232,7 +232,7 @@ def _writer(quantities: frozenset[str], shift: str) -> NeighborFunction:
 def _write_pairs(
     index: Index, quantities: str, counts: npt.NDArray[np.int32], asked: Mapping[str, Any], most_cells: float
 ) -> dict[str, npt.NDArray[Any]]:
-    """The quantities by name of all pairs that are asked for, so many of each atom."""
+    """The quantities by name of all pairs, of which each atom has that number."""
     offsets = np.zeros(index.num_points + 1, np.int64)
     np.cumsum(counts, out=offsets[1:])
     pairs = int(offsets[-1])
