@@ -274,7 +274,7 @@ class NeighborList:
         return sparse.csr_array((weights, host.indices, host.offsets), shape=(len(self), self.num_points), copy=True)
 
     def to_torch(self, device: Any = None) -> Any:
-        """Return the pairs as a tensor of PyTorch's, (2, pairs) int64: query ids, then point ids, as :meth:`edge_index`.
+        """Return the pairs as a tensor of PyTorch, (2, pairs) int64: query ids, then point ids, as :meth:`edge_index`.
 
         Parameters
         ----------
@@ -303,7 +303,7 @@ class NeighborList:
         pandas = _library("pandas", "to_pandas()")
         host = self.to_host()
         query_ids, point_ids = self.to_coo()
-        columns = {"query": query_ids, "point": point_ids}
+        columns: dict[str, npt.NDArray[Any]] = {"query": query_ids, "point": point_ids}
         if host.distances is not None:
             columns["distance"] = host.distances
         for name, array in (("vector", host.vectors), ("shift", host.shifts)):

@@ -4,23 +4,22 @@ import pytest
 
 torch = pytest.importorskip("torch")
 geometric = pytest.importorskip("torch_geometric")
-
-from torch_geometric.data import Batch, Data
-from torch_geometric.nn import SimpleConv
-from torch_geometric.transforms import RadiusGraph
-
-from clfrnn.interop.torch import radius_graph
+data = pytest.importorskip("torch_geometric.data")
+nn = pytest.importorskip("torch_geometric.nn")
+transforms = pytest.importorskip("torch_geometric.transforms")
+face = pytest.importorskip("clfrnn.interop.torch")
 
 pytestmark = pytest.mark.long
 
 
 def test_a_batch_of_clouds_through_a_transform_and_a_layer(monkeypatch):
     """Each point sums the features of its neighbors, in its own cloud alone."""
-    monkeypatch.setattr(geometric.nn, "radius_graph", radius_graph)
+    monkeypatch.setattr(geometric.nn, "radius_graph", face.radius_graph)
     clouds = [torch.rand((n, 3), generator=torch.Generator().manual_seed(n)) for n in (30, 40)]
-    batch = RadiusGraph(r=0.3, max_num_neighbors=None)(Batch.from_data_list([Data(pos=pos) for pos in clouds]))
+    graph = transforms.RadiusGraph(r=0.3, max_num_neighbors=None)
+    batch = graph(data.Batch.from_data_list([data.Data(pos=pos) for pos in clouds]))
     features = torch.arange(70.0).reshape(-1, 1)
-    found = SimpleConv(aggr="sum")(features, batch.edge_index)
+    found = nn.SimpleConv(aggr="sum")(features, batch.edge_index)
 
     for pos, rows in zip(clouds, (slice(0, 30), slice(30, 70)), strict=True):
         near = (torch.cdist(pos, pos) <= 0.3) & ~torch.eye(len(pos), dtype=bool)

@@ -6,8 +6,9 @@ import pytest
 import clfrnn
 
 torch = pytest.importorskip("torch")
+face = pytest.importorskip("clfrnn.interop.torch")
 
-from clfrnn.interop.torch import edge_vectors, knn, knn_graph, radius, radius_graph
+edge_vectors, knn, knn_graph, radius, radius_graph = (getattr(face, name) for name in face.__all__)
 
 
 @pytest.fixture
