@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pyopencl as cl
 import pyopencl.array as cla
 
+from .host.libraries import optional_library
 from .host.locks import queue_lock
 from .host.memory import check_host_memory
 from .host.process import check_process
@@ -71,6 +72,10 @@ class ArrayOperations(abc.ABC):
     @abc.abstractmethod
     def operate(self, operation: str, out: DeviceArray[Any], sides: Sequence[Any]) -> None:
         """Enqueue an operation on arrays of one layout and numbers, all of one dtype."""
+
+    @abc.abstractmethod
+    def address_for_cuda(self, array: DeviceArray[Any], ordinal: int) -> int | None:
+        """An address of CUDA with the elements of an array, until the next call; None where there is none."""
 
     @abc.abstractmethod
     def reduce(self, reduction: str, array: DeviceArray[Any]) -> Any:
@@ -169,6 +174,50 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
     def __dlpack_device__(self) -> tuple[int, int]:
         """The host, where the copy is."""
         return _DLPACK_HOST
+
+    def to_torch(self, device: Any = None, *, out: Any = None) -> Any:
+        """A tensor of PyTorch with the same elements.
+
+        Parameters
+        ----------
+        device : the tensor's device; the CPU when not given
+        out : a tensor of the same shape, of any dtype and device, to copy to
+
+        Returns
+        -------
+        A tensor, which shares no memory with the array
+
+        Raises
+        ------
+        ClfrnnError
+            PyTorch is not installed.
+
+        Notes
+        -----
+        Cost: a copy to the host. For a tensor on the GPU of the array, two copies on the GPU instead, where its driver
+        imports memory of CUDA: see :doc:`arrays`.
+        """
+        torch = optional_library("torch", "to_torch()")
+        place = out.device if out is not None else torch.device("cpu" if device is None else device)
+        shown = self._shown_on(torch, place) if place.type == "cuda" else None
+        found = torch.from_numpy(self.get()) if shown is None else shown
+        if out is not None:
+            out.copy_(found)
+        else:
+            out = found if found.device == place and shown is None else found.to(place, copy=True)
+        if shown is not None:
+            torch.cuda.current_stream(place).synchronize()  # before the memory is written to again
+        return out
+
+    def _shown_on(self, torch: Any, place: Any) -> Any:
+        """A tensor on a GPU over memory that both drivers see, until the next one; None where there is none."""
+        operations = self.allocator
+        ordinal = torch.cuda.current_device() if place.index is None else place.index
+        if not isinstance(operations, ArrayOperations):
+            return None
+        with _lock_of(self.queue):
+            address = operations.address_for_cuda(self, ordinal)
+        return None if address is None else torch.as_tensor(_AtAddress(self, address), device=f"cuda:{ordinal}")
 
     def get(self, queue: cl.CommandQueue | None = None, ary: npt.NDArray[Any] | None = None) -> npt.NDArray[Element_co]:
         """A copy in host memory, waited for, in `ary` where that is given; slices with steps are copied too.
@@ -413,6 +462,19 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
     def squeeze(self) -> DeviceArray[Element_co]:
         """A view without the axes of length 1."""
         return self[tuple(0 if length == 1 else slice(None) for length in self.shape)]
+
+
+class _AtAddress:
+    """The elements of an array at an address of CUDA, as libraries take them."""
+
+    def __init__(self, array: DeviceArray[Any], address: int) -> None:
+        self.__cuda_array_interface__ = {
+            "shape": array.shape,
+            "typestr": array.dtype.str,
+            "data": (address, False),
+            "version": 3,
+            "stream": None,
+        }
 
 
 def _lock_of(queue: cl.CommandQueue | None) -> AbstractContextManager[Any]:

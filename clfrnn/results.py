@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from .device_array import DeviceArray, read_only_copy
-from .errors import ClfrnnError, InvalidInputError
+from .errors import InvalidInputError
+from .host.libraries import optional_library
 from .host.locks import HasLock
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ class NeighborList:
         Distances of zero are stored entries. A matrix has one entry for each pair of points, so that several images of
         one pair raise.
         """
-        sparse = _library("scipy.sparse", "to_scipy()")
+        sparse = optional_library("scipy.sparse", "to_scipy()")
         host = self.to_host()
         if self._images and host.num_pairs:
             self._check_single_images("to_scipy")
@@ -278,16 +278,23 @@ class NeighborList:
 
         Parameters
         ----------
-        device : the tensor's device; the CPU when not given
+        device : the tensor's device; the CPU when not given. On the GPU of the list, pairs are copied as by
+            :meth:`DeviceArray.to_torch`
 
         Raises
         ------
         ClfrnnError
             PyTorch is not installed.
         """
-        torch = _library("torch", "to_torch()")
-        edges = torch.from_numpy(np.stack([each.astype(np.int64) for each in self.to_coo()]))
-        return edges if device is None else edges.to(device)
+        torch = optional_library("torch", "to_torch()")
+        place = torch.device("cpu" if device is None else device)
+        if place.type == "cpu" or not self._on_device:
+            return torch.from_numpy(np.stack([each.astype(np.int64) for each in self.to_coo()])).to(place)
+        counts = self.offsets.to_torch(place).diff()
+        edges = torch.empty((2, self.num_pairs), dtype=torch.int64, device=place)
+        edges[0] = torch.repeat_interleave(torch.arange(len(self), device=place), counts, output_size=self.num_pairs)
+        self.indices.to_torch(out=edges[1])
+        return edges
 
     def to_pandas(self) -> Any:
         """Return the pairs as a ``pandas.DataFrame``, a row for each.
@@ -300,7 +307,7 @@ class NeighborList:
         ClfrnnError
             pandas is not installed.
         """
-        pandas = _library("pandas", "to_pandas()")
+        pandas = optional_library("pandas", "to_pandas()")
         host = self.to_host()
         query_ids, point_ids = self.to_coo()
         columns: dict[str, npt.NDArray[Any]] = {"query": query_ids, "point": point_ids}
@@ -324,7 +331,7 @@ class NeighborList:
         ClfrnnError
             networkx is not installed.
         """
-        networkx = _library("networkx", "to_networkx()")
+        networkx = optional_library("networkx", "to_networkx()")
         if len(self) != self.num_points:
             raise InvalidInputError(
                 f"expected a list of the points themselves, got one of {len(self):,} queries for {self.num_points:,} "
@@ -342,15 +349,6 @@ class NeighborList:
         else:
             graph.add_weighted_edges_from(zip(*pairs, host.distances.tolist(), strict=True), weight="distance")
         return graph
-
-
-def _library(name: str, wanted_by: str) -> Any:
-    """A library that is imported when it is wanted, or an error that says how to install it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        library = name.partition(".")[0]
-        raise ClfrnnError(f"{wanted_by} needs {library}: pip install {library}") from None
 
 
 # Objects of the host have the same classes. Type checkers see classes of their own, as the arrays are of other types.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 try:
     import torch
@@ -13,6 +12,7 @@ except ImportError:
     raise ImportError("clfrnn.interop.torch needs PyTorch: pip install torch") from None
 
 from ..api import nearest, search
+from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..host.numbers import shown, whole_number
 from ..runtime.session import Session
@@ -259,10 +259,9 @@ def _within(
         return _nearest(x, y, most, batches, loop=loop, session=session, within=r, domain=domain)
     given = _arguments(x, y, batches, loop=loop, session=session, domain=domain)
     wants_shifts = any(given.get(name) is not None for name in ("box", "cell"))
-    found = search(radius=_one_radius(r), vectors=wants_shifts, sort="index", **given).to_host()
-    counts = torch.from_numpy(found.counts.astype(np.int64)).to(x.device)
-    queries = torch.repeat_interleave(torch.arange(len(found), device=x.device), counts, output_size=found.num_pairs)
-    return _Edges(queries, _integers(found.indices, x), None if found.shifts is None else _integers(found.shifts, x))
+    found = search(radius=_one_radius(r), vectors=wants_shifts, **given)
+    queries, points = found.to_torch(x.device)
+    return _Edges(queries, points, None if found.shifts is None else _integers(found.shifts, x))
 
 
 def _nearest(
@@ -283,11 +282,11 @@ def _nearest(
     given = _arguments(x, y, batches, loop=loop, session=session, domain=domain)
     wants_shifts = any(given.get(name) is not None for name in ("box", "cell"))
     reach = None if within is None else _one_radius(within)
-    found = nearest(k=wanted, radius=reach, vectors=wants_shifts, **given).to_host()
-    there = found.indices >= 0
-    queries = np.nonzero(there)[0]
-    shifts = None if found.shifts is None else _integers(found.shifts[there], x)
-    return _Edges(_integers(queries, x), _integers(found.indices[there], x), shifts)
+    found = nearest(k=wanted, radius=reach, vectors=wants_shifts, **given)
+    indices = _integers(found.indices, x)
+    there = indices >= 0
+    shifts = None if found.shifts is None else _integers(found.shifts, x)[there]
+    return _Edges(there.nonzero()[:, 0], indices[there], shifts)
 
 
 def _arguments(
@@ -309,7 +308,7 @@ def _arguments(
             )
     for name, batch in zip(("batch", "query_batch"), batches, strict=True):
         if batch is not None:
-            given[name] = batch.detach().cpu().numpy()
+            given[name] = batch.detach()
     return given
 
 
@@ -318,16 +317,16 @@ def _rows(x: Any, name: str) -> Any:
     if not isinstance(x, torch.Tensor):
         raise InvalidInputError(f"expected a tensor, got {type(x).__name__}; pass torch.as_tensor(...)", argument=name)
     rows = x.detach()
-    return (rows.reshape(-1, 1) if rows.dim() == 1 else rows).cpu().numpy()
+    return rows.reshape(-1, 1) if rows.dim() == 1 else rows
 
 
 def _one_radius(r: Any) -> float:
     return float(r) if isinstance(r, torch.Tensor) and r.dim() == 0 else r
 
 
-def _integers(values: npt.NDArray[Any], x: torch.Tensor) -> torch.Tensor:
+def _integers(values: DeviceArray[np.int32], x: torch.Tensor) -> torch.Tensor:
     """A tensor of int64 on the device of another one."""
-    return torch.from_numpy(values.astype(np.int64)).to(x.device)
+    return values.to_torch(out=torch.empty(values.shape, dtype=torch.int64, device=x.device))
 
 
 def _graph(found: _Edges, flow: Flow) -> torch.Tensor:

@@ -12,6 +12,7 @@ import pyopencl as cl
 from ..device_array import ArrayOperations, DeviceArray
 from ..profile import DeviceProfile
 from .array_config import plan_operation, plan_reduction
+from .exchange import Exchange
 from .program import Kernel
 from .scratch import Scratch
 
@@ -52,6 +53,7 @@ class _Session(Protocol):
     queue: cl.CommandQueue
     context: cl.Context
     profile: DeviceProfile
+    exchange: Exchange | None
 
     def scratch(self, size: int, dtype: np.dtype[Any], *, purpose: str) -> Scratch:
         """Memory of the pool."""
@@ -128,6 +130,13 @@ class SessionOperations(ArrayOperations):
         given = [*_as_arguments(x), *(_as_arguments(y) if len(sides) == 2 else [dtype.type(0)]), *_as_arguments(out)]
         n, group = np.int64(out.size), config.work_group_size
         self._session.publish(self._session.launch(kernels["array_operation"], out.size, group, n, *given), out)
+
+    def address_for_cuda(self, array: DeviceArray[Any], ordinal: int) -> int | None:
+        """An address of CUDA with the elements of an array, until the next call; None where there is none."""
+        exchange = self._session.exchange
+        if exchange is None or not self.serves(array):
+            return None
+        return exchange.show(array.base_data, array.offset, array.nbytes, ordinal)
 
     def reduce(self, reduction: str, array: DeviceArray[Any]) -> Any:
         """The sum, min, max, any or all of an array that kernels can read; waits for it."""
