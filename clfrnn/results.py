@@ -273,13 +273,14 @@ class NeighborList:
         # copied, as sparse matrices are sorted and scaled in place
         return sparse.csr_array((weights, host.indices, host.offsets), shape=(len(self), self.num_points), copy=True)
 
-    def to_torch(self, device: Any = None) -> Any:
+    def to_torch(self, device: Any = None, *, points_first: bool = False) -> Any:
         """Return the pairs as a tensor of PyTorch, (2, pairs) int64: query ids, then point ids, as :meth:`edge_index`.
 
         Parameters
         ----------
         device : the tensor's device; the CPU when not given. On the GPU of the list, pairs are copied as by
             :meth:`DeviceArray.to_torch`
+        points_first : whether point ids stand in the first row, as edges from neighbors to queries have them
 
         Raises
         ------
@@ -288,12 +289,15 @@ class NeighborList:
         """
         torch = optional_library("torch", "to_torch()")
         place = torch.device("cpu" if device is None else device)
-        if place.type == "cpu" or not self._on_device:
-            return torch.from_numpy(np.stack([each.astype(np.int64) for each in self.to_coo()])).to(place)
-        counts = self.offsets.to_torch(place).diff()
         edges = torch.empty((2, self.num_pairs), dtype=torch.int64, device=place)
-        edges[0] = torch.repeat_interleave(torch.arange(len(self), device=place), counts, output_size=self.num_pairs)
-        self.indices.to_torch(out=edges[1])
+        points, queries = (edges[0], edges[1]) if points_first else (edges[1], edges[0])
+        if place.type == "cpu" or not self._on_device:
+            for row, ids in zip((queries, points), self.to_coo(), strict=True):
+                row.copy_(torch.from_numpy(np.array(ids)))
+            return edges
+        counts = self.offsets.to_torch(place).diff()
+        queries.copy_(torch.repeat_interleave(counts, output_size=self.num_pairs))
+        self.indices.to_torch(out=points)
         return edges
 
     def to_pandas(self) -> Any:

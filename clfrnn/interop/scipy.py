@@ -43,10 +43,14 @@ class KDTree:
 
     Attributes
     ----------
-    data : (n, m) the points
-    n, m : the number of points, and of coordinates
-    boxsize : (m,) float64, or None
-    leafsize : as given
+    data
+        The points, (n, m).
+    n, m
+        The number of points, and of coordinates.
+    boxsize
+        The lengths of the box, (m,) float64, or None.
+    leafsize
+        As given.
 
     Raises
     ------

@@ -40,8 +40,8 @@ class SearchedPoints:
 
     def within(self, radius: float) -> Index:
         """An index for that radius: the last one where its radius is about the same."""
-        index = self._within
-        if index is None or not _LEAST_SHARE * index.radius <= radius <= index.radius:
+        index, rounded = self._within, float(self.points.dtype.type(radius))
+        if index is None or not _LEAST_SHARE * index.radius <= rounded <= index.radius:
             index = self._within = build_index(self.points, radius, session=self.session, **self.domain)
         return index
 

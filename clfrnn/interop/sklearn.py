@@ -254,8 +254,10 @@ class NearestNeighbors(_OfNearest, _OfRadius):
 
     Attributes
     ----------
-    n_samples_fit_ : int, the number of fitted points
-    n_features_in_ : int, the number of their features, up to 12
+    n_samples_fit_
+        The number of fitted points.
+    n_features_in_
+        The number of their features, up to 12.
 
     Notes
     -----
@@ -303,7 +305,8 @@ class RadiusNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     Attributes
     ----------
-    n_samples_fit_, n_features_in_ : as of :class:`NearestNeighbors`
+    n_samples_fit_, n_features_in_
+        As of :class:`NearestNeighbors`.
 
     Examples
     --------
@@ -358,7 +361,8 @@ class KNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _
 
     Attributes
     ----------
-    n_samples_fit_, n_features_in_ : as of :class:`NearestNeighbors`
+    n_samples_fit_, n_features_in_
+        As of :class:`NearestNeighbors`.
 
     Examples
     --------
@@ -413,9 +417,12 @@ class DBSCAN(ClusterMixin, _Estimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    labels_ : (n_samples,) the cluster of each point, -1 for noise
-    core_sample_indices_ : (n_core,) the core points
-    components_ : (n_core, n_features) their positions
+    labels_
+        The cluster of each point, (n_samples,), -1 for noise.
+    core_sample_indices_
+        The core points, (n_core,).
+    components_
+        Their positions, (n_core, n_features).
 
     Notes
     -----

@@ -23,11 +23,10 @@ Flow = Literal["source_to_target", "target_to_source"]
 
 
 class _Edges(NamedTuple):
-    """Pairs on the host or the tensor's device: the query and the point of each, and their shifts in a periodic box."""
+    """Pairs of queries and points, (2, pairs) int64, and their shifts in a periodic box."""
 
-    queries: Any
-    points: Any
-    shifts: Any
+    edges: torch.Tensor
+    shifts: torch.Tensor | None
 
 
 def radius(
@@ -74,8 +73,7 @@ def radius(
     >>> radius(torch.tensor([[-1.0, -1.0], [1.0, 1.0]]), torch.tensor([[0.0, 0.0], [1.0, 0.0]]), 1.5).tolist()
     [[0, 0, 1], [0, 1, 1]]
     """
-    found = _within(x, y, r, (batch_x, batch_y), max_num_neighbors, session=session)
-    return torch.stack([found.queries, found.points])
+    return _within(x, y, r, (batch_x, batch_y), max_num_neighbors, session=session).edges
 
 
 def radius_graph(
@@ -125,16 +123,16 @@ def radius_graph(
     >>> radius_graph(torch.tensor([[0.0], [1.0], [3.0]]), 1.5).tolist()
     [[1, 0], [0, 1]]
     """
-    domain = {"box": box, "cell": cell, "periodic": periodic}
-    found = _within(x, None, r, (batch, None), max_num_neighbors, loop=loop, session=session, domain=domain)
-    edges = _graph(found, flow)
+    given: dict[str, Any] = {"loop": loop, "points_first": _from_neighbors(flow), "session": session}
+    given["domain"] = {"box": box, "cell": cell, "periodic": periodic}
+    edges, images = _within(x, None, r, (batch, None), max_num_neighbors, **given)
     if not shifts:
         return edges
-    if found.shifts is None:
+    if images is None:
         return edges, torch.zeros(
             (edges.shape[1], 1 if x.dim() == 1 else x.shape[1]), dtype=torch.int64, device=x.device
         )
-    return edges, found.shifts
+    return edges, images
 
 
 def knn(
@@ -166,8 +164,7 @@ def knn(
     Cost: that of :func:`clfrnn.nearest`.
     """
     _check_norm(cosine)
-    found = _nearest(x, y, k, (batch_x, batch_y), session=session)
-    return torch.stack([found.queries, found.points])
+    return _nearest(x, y, k, (batch_x, batch_y), session=session).edges
 
 
 def knn_graph(
@@ -199,7 +196,8 @@ def knn_graph(
     Cost: that of :func:`clfrnn.nearest`.
     """
     _check_norm(cosine)
-    return _graph(_nearest(x, None, k, (batch, None), loop=loop, session=session), flow)
+    points_first = _from_neighbors(flow)
+    return _nearest(x, None, k, (batch, None), loop=loop, points_first=points_first, session=session).edges
 
 
 def edge_vectors(
@@ -251,17 +249,19 @@ def _within(
     most: int | None,
     *,
     loop: bool = False,
+    points_first: bool = False,
     session: Session | None,
     domain: dict[str, Any] | None = None,
 ) -> _Edges:
     """The pairs within a distance, or those with the nearest ones alone where there is a cap."""
     if most is not None:
-        return _nearest(x, y, most, batches, loop=loop, session=session, within=r, domain=domain)
+        asked: dict[str, Any] = {"loop": loop, "points_first": points_first, "session": session, "domain": domain}
+        return _nearest(x, y, most, batches, within=r, **asked)
     given = _arguments(x, y, batches, loop=loop, session=session, domain=domain)
     wants_shifts = any(given.get(name) is not None for name in ("box", "cell"))
     found = search(radius=_one_radius(r), vectors=wants_shifts, **given)
-    queries, points = found.to_torch(x.device)
-    return _Edges(queries, points, None if found.shifts is None else _integers(found.shifts, x))
+    edges = found.to_torch(x.device, points_first=points_first)
+    return _Edges(edges, None if found.shifts is None else _integers(found.shifts, x))
 
 
 def _nearest(
@@ -271,6 +271,7 @@ def _nearest(
     batches: tuple[torch.Tensor | None, torch.Tensor | None],
     *,
     loop: bool = False,
+    points_first: bool = False,
     session: Session | None,
     within: float | None = None,
     domain: dict[str, Any] | None = None,
@@ -285,8 +286,9 @@ def _nearest(
     found = nearest(k=wanted, radius=reach, vectors=wants_shifts, **given)
     indices = _integers(found.indices, x)
     there = indices >= 0
+    rows = [there.nonzero()[:, 0], indices[there]]
     shifts = None if found.shifts is None else _integers(found.shifts, x)[there]
-    return _Edges(there.nonzero()[:, 0], indices[there], shifts)
+    return _Edges(torch.stack(rows[::-1] if points_first else rows), shifts)
 
 
 def _arguments(
@@ -329,14 +331,13 @@ def _integers(values: DeviceArray[np.int32], x: torch.Tensor) -> torch.Tensor:
     return values.to_torch(out=torch.empty(values.shape, dtype=torch.int64, device=x.device))
 
 
-def _graph(found: _Edges, flow: Flow) -> torch.Tensor:
-    """The edges of neighbors and their points in the order of a flow."""
+def _from_neighbors(flow: Flow) -> bool:
+    """Whether edges have the neighbor in their first row; raises for what is no flow."""
     if flow not in ("source_to_target", "target_to_source"):
         raise InvalidInputError(
             f"expected 'source_to_target' or 'target_to_source', got {shown(flow)}", argument="flow"
         )
-    rows = [found.points, found.queries]
-    return torch.stack(rows if flow == "source_to_target" else rows[::-1])
+    return flow == "source_to_target"
 
 
 def _check_norm(cosine: object) -> None:
