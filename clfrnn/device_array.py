@@ -20,7 +20,7 @@ from .host.locks import queue_lock
 from .host.memory import check_host_memory
 from .host.process import check_process
 
-__all__ = ["ArrayOperations", "DeviceArray", "read_only_copy", "read_strided"]
+__all__ = ["ArrayOperations", "DeviceArray", "edges_on_gpu", "read_only_copy", "read_strided"]
 
 Element_co = TypeVar("Element_co", bound=np.generic, covariant=True)
 
@@ -76,6 +76,12 @@ class ArrayOperations(abc.ABC):
     @abc.abstractmethod
     def address_for_cuda(self, array: DeviceArray[Any], ordinal: int) -> int | None:
         """An address of CUDA with the elements of an array, until the next call; None where there is none."""
+
+    @abc.abstractmethod
+    def edges_for_cuda(
+        self, offsets: DeviceArray[Any], indices: DeviceArray[Any], ordinal: int, *, points_first: bool
+    ) -> Any:
+        """The pairs of a list as two rows of int64 in memory that CUDA addresses; None where there is none."""
 
     @abc.abstractmethod
     def reduce(self, reduction: str, array: DeviceArray[Any]) -> Any:
@@ -211,8 +217,7 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
 
     def _shown_on(self, torch: Any, place: Any) -> Any:
         """A tensor on a GPU over memory that both drivers see, until the next one; None where there is none."""
-        operations = self.allocator
-        ordinal = torch.cuda.current_device() if place.index is None else place.index
+        operations, ordinal = self.allocator, _ordinal(torch, place)
         if not isinstance(operations, ArrayOperations):
             return None
         with _lock_of(self.queue):
@@ -462,6 +467,24 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
     def squeeze(self) -> DeviceArray[Element_co]:
         """A view without the axes of length 1."""
         return self[tuple(0 if length == 1 else slice(None) for length in self.shape)]
+
+
+def edges_on_gpu(
+    torch: Any, place: Any, offsets: DeviceArray[Any], indices: DeviceArray[Any], *, points_first: bool
+) -> Any:
+    """The pairs of a list as a tensor on a GPU, (2, pairs) int64, over memory that both drivers see; else None."""
+    operations = indices.allocator
+    if place.type != "cuda" or not isinstance(operations, ArrayOperations):
+        return None
+    ordinal = _ordinal(torch, place)
+    with _lock_of(indices.queue):
+        shared = operations.edges_for_cuda(offsets, indices, ordinal, points_first=points_first)
+    return None if shared is None else torch.as_tensor(shared, device=f"cuda:{ordinal}")
+
+
+def _ordinal(torch: Any, place: Any) -> int:
+    """The number of a GPU, as CUDA counts them."""
+    return int(torch.cuda.current_device() if place.index is None else place.index)
 
 
 class _AtAddress:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .device_array import DeviceArray, read_only_copy
+from .device_array import DeviceArray, edges_on_gpu, read_only_copy
 from .errors import InvalidInputError
 from .host.libraries import optional_library
 from .host.locks import HasLock
@@ -289,6 +289,10 @@ class NeighborList:
         """
         torch = optional_library("torch", "to_torch()")
         place = torch.device("cpu" if device is None else device)
+        if self._on_device and place.type == "cuda":
+            shared = edges_on_gpu(torch, place, self.offsets, self.indices, points_first=points_first)
+            if shared is not None:
+                return shared
         edges = torch.empty((2, self.num_pairs), dtype=torch.int64, device=place)
         points, queries = (edges[0], edges[1]) if points_first else (edges[1], edges[0])
         if place.type == "cpu" or not self._on_device:

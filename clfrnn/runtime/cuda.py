@@ -117,6 +117,11 @@ class Cuda:
             self._call("cuMemAddressFree", pointer, size)
             self._call("cuMemRelease", ctypes.c_uint64(allocation.handle))
 
+    def synchronize(self, ordinal: int) -> None:
+        """Wait for all work on a GPU."""
+        with self._current(ordinal):
+            self._call("cuCtxSynchronize")
+
     def copy(self, target: int, source: int, size: int, ordinal: int) -> None:
         """Copy bytes between addresses of a GPU, after the default stream's earlier work, and wait for it."""
         with self._current(ordinal):

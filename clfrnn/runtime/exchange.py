@@ -2,29 +2,46 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pyopencl as cl
 
 from . import external_memory
 from .cuda import Allocation, Cuda, CudaError, find_cuda
 
-__all__ = ["Exchange"]
+__all__ = ["Exchange", "Lent"]
 
 #: Bytes of the smallest memory that both sides see; a larger one is a quarter larger than is needed.
 _LEAST = 1 << 22
 
 
+class Lent:
+    """An array of CUDA in memory of an exchange, for as long as it lives, as other libraries take it over."""
+
+    def __init__(self, memory: _SharedMemory, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.buffer = memory.buffer
+        self.__cuda_array_interface__ = {
+            "shape": shape,
+            "typestr": dtype.str,
+            "data": (memory.pointer, False),
+            "version": 3,
+            "stream": None,
+        }
+
+
 class Exchange:
-    """Memory that OpenCL and CUDA both see, through which arrays are copied on the GPU from one side to the other.
+    """Memory that OpenCL and CUDA both see, through which arrays come and go on the GPU.
 
     Neither driver knows the other's buffers, so an array is copied once to that memory and once from there, both at the
-    speed of the GPU's memory. It is allocated by CUDA, as only CUDA's can be imported, and grows as needed. Each side
-    is waited for before the other one goes on. Where a step fails, `problem` says so, and arrays go through the host
-    from then on.
+    speed of the GPU's memory. It is allocated by CUDA, as only CUDA's can be imported, and grows as needed. Large
+    results are written to memory of their own, which is lent until they are dropped. Each side is waited for before the
+    other one goes on. Where a step fails, `problem` says so, and arrays go through the host from then on.
 
     Whoever calls it holds the lock of the session.
     """
@@ -37,6 +54,8 @@ class Exchange:
         self._reader: cl.Event | None = None
         #: the GPUs of CUDA, by number, and whether one is the device of the queue
         self._same: dict[int, bool] = {}
+        #: memory of arrays that were lent and are dropped, which CUDA may still read
+        self._returned: list[_SharedMemory] = []
         #: why arrays go through the host, or ""
         self.problem = ""
 
@@ -92,6 +111,39 @@ class Exchange:
             return None
         return memory.pointer
 
+    def lend(self, shape: tuple[int, ...], dtype: np.dtype[Any], ordinal: int) -> Lent | None:
+        """An array of CUDA that OpenCL may write; None where that is not possible, or there is no memory for it."""
+        size = math.prod(shape) * dtype.itemsize
+        if not size or not self.serves(ordinal):
+            return None
+        try:
+            memory = self._reuse(ordinal, size)
+        except (CudaError, cl.Error, AttributeError):
+            return None
+        lent = Lent(memory, shape, dtype)
+        weakref.finalize(lent, self._returned.append, memory).atexit = False
+        return lent
+
+    def _reuse(self, ordinal: int, size: int) -> _SharedMemory:
+        """Memory that was returned, where it is at most twice as large as is needed; or new memory."""
+        cuda = self._find()
+        assert cuda is not None, "it serves the GPU"
+        while self._returned:
+            memory = self._returned.pop()
+            if size <= memory.size <= max(_LEAST, 2 * size):
+                cuda.synchronize(ordinal)
+                return memory
+            memory.free()
+        return _SharedMemory(self._queue, cuda, ordinal, max(_LEAST, size))
+
+    @contextlib.contextmanager
+    def writing(self, lent: Lent) -> Iterator[None]:
+        """What the queue is given meanwhile writes an array that is lent; it is waited for at the end."""
+        external_memory.take_over(self._queue, lent.buffer)
+        yield
+        external_memory.hand_over(self._queue, lent.buffer)
+        self._queue.finish()
+
     def _take(self, ordinal: int, size: int) -> _SharedMemory | None:
         """The memory, with at least `size` bytes, that no earlier command reads."""
         if not self.serves(ordinal):
@@ -100,7 +152,9 @@ class Exchange:
             self._reader.wait()
             self._reader = None
         if self._memory is None or self._memory.size < size:
-            self.trim()
+            if self._memory is not None:
+                self._memory.free()
+                self._memory = None
             try:
                 cuda = self._find()
                 assert cuda is not None, "it serves the GPU"
@@ -110,7 +164,9 @@ class Exchange:
         return self._memory
 
     def trim(self) -> None:
-        """Give the memory back."""
+        """Give the memory back, but for that of arrays in use."""
+        while self._returned:
+            self._returned.pop().free()
         if self._memory is not None:
             self._memory.free()
             self._memory = None

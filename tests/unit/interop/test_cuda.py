@@ -60,6 +60,25 @@ def test_graphs(there):
     assert there.exchange.problem == ""
 
 
+def test_graphs_stay_as_they_are(there):
+    """While they are held, whatever is made after them, also in memory of graphs that were dropped."""
+    x = torch.from_numpy(POINTS).cuda()
+    reaches = (0.02, 0.04, 0.05, 0.04)
+    expected = [edges_of(face.radius_graph(x.cpu(), reach)) for reach in reaches]
+    found = [face.radius_graph(x, reach, session=there) for reach in reaches]
+    first = found.pop(0)
+    sums = first.sum() + 0
+    del first
+    found.append(face.radius_graph(x, reaches[0], session=there))
+
+    assert int(sums) == int(expected[0].sum())
+    assert all(
+        np.array_equal(edges_of(one), other) for one, other in zip(found, [*expected[1:], expected[0]], strict=True)
+    )
+    there.trim()
+    assert np.array_equal(edges_of(found[0]), expected[1])
+
+
 def test_what_streams_still_compute_is_waited_for(there):
     """Points that a stream of their own is still writing, and results that another one reads at once."""
     large = torch.rand((4000, 4000), device="cuda")

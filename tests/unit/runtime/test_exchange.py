@@ -6,6 +6,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 
+import clfrnn
 from clfrnn.runtime import exchange, external_memory
 from clfrnn.runtime.cuda import Allocation, CudaError
 from clfrnn.runtime.exchange import Exchange
@@ -37,6 +38,9 @@ class StandIn:
     def free(self, allocation):
         self._step("free")
         del self.memory[allocation.pointer]
+
+    def synchronize(self, _):
+        self._step("synchronize")
 
     def copy(self, target, source, size, _):
         self._step("copy")
@@ -98,6 +102,46 @@ def test_memory_grows_and_is_freed_in_order(session, exchanged, cuda):
     ends = [name for name in cuda.done if name in ("release", "free")]
     assert ends == ["release", "free"] * 2, "OpenCL's side first, each once"
     assert not cuda.memory
+
+
+def test_what_is_lent_is_not_reused_while_it_is_in_use(exchanged, cuda):
+    first, second = (exchanged.lend((2, 1000), np.dtype(np.int64), 0) for _ in range(2))
+    address = first.__cuda_array_interface__["data"][0]
+    assert address != second.__cuda_array_interface__["data"][0]
+    del first
+    again = exchanged.lend((500,), np.dtype(np.int64), 0)
+    assert again.__cuda_array_interface__["data"][0] == address
+    assert cuda.done.count("synchronize") == 1, "another library may still read it"
+    del again
+    large = exchanged.lend((1 << 20,), np.dtype(np.int64), 0)
+    assert cuda.done.count("free") == 1, "what is too small is freed"
+    exchanged.trim()
+    assert len(cuda.memory) == 2, "what is in use stays"
+    del second, large
+    exchanged.trim()
+    assert not cuda.memory
+    cuda.fails = "allocate"
+    assert exchanged.lend((8,), np.dtype(np.int64), 0) is None
+    assert exchanged.problem == "", "there is no memory now, and there may be some later"
+
+
+@pytest.mark.parametrize("points_first", [False, True])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_edges_are_those_of_the_list(session, exchanged, monkeypatch, points_first, dtype):
+    """Rows without pairs among them, at the beginning and at the end."""
+    monkeypatch.setattr(session, "exchange", exchanged)
+    points = np.float32([[9, 9], [0, 0], [1, 0], [0, 1], [7, 7], [5, 5], [5, 6], [3, 3]])
+    found = clfrnn.search(points, 1.5, session=session)
+    offsets = clfrnn.to_device(found.offsets.get().astype(dtype), session=session)
+    lent = session.array_operations.edges_for_cuda(offsets, found.indices, 0, points_first=points_first)
+    rows = (ctypes.c_int64 * 2 * found.num_pairs).from_address(lent.__cuda_array_interface__["data"][0])
+    edges = np.frombuffer(rows, np.int64).reshape(2, -1)
+
+    assert lent.__cuda_array_interface__["shape"] == edges.shape
+    assert np.array_equal(edges[::-1] if points_first else edges, found.edge_index())
+    assert session.array_operations.address_for_cuda(found.indices, 0) is not None
+    nothing = clfrnn.search(points, 0.1, session=session)
+    assert session.array_operations.edges_for_cuda(nothing.offsets, nothing.indices, 0, points_first=False) is None
 
 
 @pytest.mark.parametrize("step", ["allocate", "import", "copy", "take over"])
