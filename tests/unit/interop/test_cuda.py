@@ -72,9 +72,8 @@ def test_graphs_stay_as_they_are(there):
     found.append(face.radius_graph(x, reaches[0], session=there))
 
     assert int(sums) == int(expected[0].sum())
-    assert all(
-        np.array_equal(edges_of(one), other) for one, other in zip(found, [*expected[1:], expected[0]], strict=True)
-    )
+    for graph, other in zip(found, [*expected[1:], expected[0]], strict=True):
+        assert np.array_equal(edges_of(graph), other)
     there.trim()
     assert np.array_equal(edges_of(found[0]), expected[1])
 
