@@ -135,7 +135,7 @@ def test_one_index_serves_many_queries(session, calls_of, monkeypatch):
     tree = KDTree(points, dtype=np.float32, session=session)
     built, asked = calls_of(searched_points, "build_index"), calls_of(searched_points, "nearest")
     for row in points[:5]:
-        tree.query_ball_point(row, 0.2)
+        tree.query_ball_point(row, 0.7)  # whose float32 is below it
         tree.query(row, k=2)
     assert [len(built), len(asked)] == [2, 1], "one index for balls, and one for the nearest points"
     assert (
