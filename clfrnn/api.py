@@ -12,7 +12,7 @@ from .answers.nearest.unbounded import UnboundedSearch
 from .conditions import Condition, parts_of
 from .errors import InvalidInputError
 from .index import Index
-from .methods.named import check_keywords, check_method
+from .methods.named import check_method
 from .methods.traversal import Traversal
 from .points.adoption import adopt
 from .points.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Rows, Sort
@@ -100,8 +100,7 @@ def search(
     >>> clfrnn.search([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], 5.0)[1].tolist()
     [0]
     """
-    check_keywords(search, method, options)
-    named = check_method(method, options)
+    named = check_method(method, options, search)
     session = choose_session(session, points, queries, radius, batch, where)
     with session.lock:
         points, queries = adopt(session, points, "points"), adopt(session, queries, "queries")
@@ -180,8 +179,7 @@ def build_index(
     >>> index.count().get().tolist()
     [0, 0]
     """
-    check_keywords(build_index, method, options)
-    named = check_method(method, options)
+    named = check_method(method, options, build_index)
     session = choose_session(session, points)
     with session.lock:
         structure, chosen = build(
@@ -259,8 +257,7 @@ def nearest(
     >>> found.indices.get().tolist()
     [[1], [0], [1]]
     """
-    check_keywords(nearest, method, options)
-    named, k = check_method(method, options), check_k(k)
+    named, k = check_method(method, options, nearest), check_k(k)
     session = choose_session(session, points, queries, radius, batch, where)
     domain = box, cell, periodic
     with session.lock:

@@ -31,10 +31,11 @@ def make_request(
     half: bool = False,
     where: Any = None,
     query_batch: Any = None,
+    known: bool = False,
 ) -> QueryRequest:
     """Check a query's arguments and bring its arrays to the device.
 
-    `query_batch` may be :class:`QuerySystems` that were taken before.
+    `query_batch` may be :class:`QuerySystems` that were taken before, and `known` queries are some of those.
     """
     structure, session, checks = traversal.structure, traversal.session, traversal.checks
     by_system = query_batch is not None or traversal.problem.domain.num_points is not None
@@ -46,7 +47,9 @@ def make_request(
     running: list[Check] = []
     array = bounds = systems = None
     m = traversal.num_points
-    if queries is not None:
+    if known:
+        array, m = queries, queries.shape[0]
+    elif queries is not None:
         array, _, host, _ = take_points(session, queries, "queries", real=traversal.dtype, bounded=False)
         _check_width(traversal, array)
         if host is None:

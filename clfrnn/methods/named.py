@@ -15,8 +15,13 @@ from . import METHODS, Method
 __all__ = ["check_keywords", "check_method", "refuse_dim"]
 
 
-def check_method(method: object, options: Mapping[str, Any]) -> Method | None:
-    """The method of that name, or None for "auto"; raises TypeError for an option that the method does not have."""
+def check_method(method: object, options: Mapping[str, Any], call: Callable[..., Any] | None = None) -> Method | None:
+    """The method of that name, or None for "auto"; raises TypeError for an option that the method does not have.
+
+    A keyword that is no option of any method is taken for one of the `call`.
+    """
+    if options and call is not None:
+        check_keywords(call, method, options)
     if not isinstance(method, str) or (method != "auto" and method not in METHODS):
         likely = hint(method, METHODS) if isinstance(method, str) else ""
         raise InvalidInputError(

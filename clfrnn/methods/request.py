@@ -89,11 +89,12 @@ class QueryRequest(NamedTuple):
                 session.copy(array, copies[name])
         return self._replace(**copies)
 
-    def variant(self) -> VisitVariant:
-        """The variant of the walk for this request, where launches do not differ in more."""
+    def variant(self, **of_launch: Any) -> VisitVariant:
+        """The variant of the walk for this request, with the fields in which its launches differ."""
         return VisitVariant(
             foreign=self.queries is not None,
             placed=self.reads_copy,
             radii=self.radii is not None,
             half=self.half,
+            **of_launch,
         )

@@ -37,6 +37,10 @@ def default_session() -> Session:
     True
     """
     check_process()
+    return _default()
+
+
+def _default() -> Session:
     with _choosing:
         return _default_session()
 
@@ -87,7 +91,7 @@ def choose_session(session: Session | None, *arrays: object) -> Session:
         if isinstance(array, cla.Array):
             break
     else:
-        return default_session()
+        return _default()
     queue = array.queue or cl.CommandQueue(array.context)
     with _choosing:
         living = sorted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import threading
@@ -16,7 +17,7 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..config import KernelConfig, VisitVariant
-from ..errors import NoDeviceError
+from ..errors import DeviceMemoryError, NoDeviceError
 from ..functions import WalkFunction, is_held
 from ..host.keywords import checks_keywords
 from ..host.locks import queue_lock
@@ -27,7 +28,7 @@ from .array_operations import SessionOperations
 from .device import context_of, find_device, read_profile
 from .exchange import Exchange
 from .launcher import Launcher
-from .memory import Memory, SpareSizes
+from .memory import LEAST, ForPairs, Memory, SpareSizes
 from .pinned import PinnedBytes
 from .program import Kernel, Part, ProgramCache
 from .rendering import only_kernels, render
@@ -49,6 +50,8 @@ _NUMBERS = itertools.count()
 
 #: The first serial number, which memory does not contain by chance as it may contain small counts and zeros.
 _FIRST_SERIAL = 0x5EED0001
+
+_BYTE = np.dtype(np.uint8)
 
 
 class Selection(NamedTuple):
@@ -161,6 +164,7 @@ class Session(Launcher, Memory):
         """
         if os.getpid() != self._process:  # looked at here as well, as the call would cost as much as the lock
             check_process()
+        self.look_at_limits()
         return self._lock
 
     def trim(self) -> None:
@@ -191,7 +195,7 @@ class Session(Launcher, Memory):
         variant: VisitVariant | None = None,
     ) -> tuple[dict[str, Kernel], Config]:
         """The compiled kernels of a template, and the config with the work-group size that they were compiled for."""
-        key = (stem, config, function, variant)
+        key = (stem, config, function and function.key, variant)
         fitted = self._fitted.get(key)
         if fitted is None:
             part = Part(config, lambda fitting: render(stem, fitting, function, variant))
@@ -272,7 +276,7 @@ class Session(Launcher, Memory):
 
     def with_spare_memory(self) -> Session:
         """A session with the same queue, programs and memory, whose buffers have spare memory: see SpareSizes."""
-        return _Variant(self, _spare=SpareSizes())
+        return _Spacious(self, _spare=SpareSizes())
 
     def draw_serial(self) -> int:
         """Return a number that no kernel of the session was given before, to mark memory that is not cleared."""
@@ -321,3 +325,16 @@ class _Variant(Session):
 
     def __init__(self, session: Session, **own: Any) -> None:
         vars(self).update(vars(session) | own)
+
+
+class _Spacious(_Variant):
+    """A session whose buffers are somewhat longer than is needed, for an index whose sizes change."""
+
+    _spare: SpareSizes
+
+    def scratch(self, size: int, dtype: np.dtype[Any], *, purpose: str | ForPairs) -> Scratch:
+        if not isinstance(purpose, ForPairs):
+            spacious = self._spare.fit(max(LEAST, size * dtype.itemsize), purpose)
+            with contextlib.suppress(DeviceMemoryError):  # there may be memory for what is needed
+                return Scratch(super().scratch(spacious, _BYTE, purpose=purpose).base_data, size, dtype)
+        return super().scratch(size, dtype, purpose=purpose)

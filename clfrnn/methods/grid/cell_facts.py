@@ -80,8 +80,8 @@ class CellFacts:
     def lists(self) -> ListFacts:
         """The facts that plans of lists depend on."""
         config, survey, radius = self.config, self.problem.survey, self.problem.radius
-        found = survey.neighbors(radius)
-        if config.columns:
+        found, columns = survey.neighbors(radius), config.columns
+        if columns:
             words = min(found + 4 * survey.spread(radius), 4 * found) + 4
             size, spare = INT.itemsize, config.width
         else:
@@ -92,7 +92,7 @@ class CellFacts:
             mask_words=words if found >= self.mask_neighbors else 0.0,
             mask_word_bytes=size,
             mask_spare=spare,
-            by_sectors=not config.columns and found >= self.mask_neighbors,
+            by_sectors=not columns and found >= self.mask_neighbors,
         )
 
     def _words_of_bits(self, found: float) -> float:

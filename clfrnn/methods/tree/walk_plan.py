@@ -57,6 +57,10 @@ class TreeWalkConfig(RunConfig):
     divided: bool
     #: width of a packet, in padded radii, from which on each query tests whether it touches a node
     wide: int
+    #: neighbors of each query that may wait in local memory, for functions that take them together
+    waiting: int = 0
+    #: leaves after which a packet whose queries keep neighbors waiting gives up
+    waiting_leaves: int = 0
 
     @property
     def leaf_capacity(self) -> int:
@@ -73,12 +77,18 @@ class TreeWalkConfig(RunConfig):
         """Bytes of local memory of a packet."""
         numbers = self.sides * (self.work_group_size + 2 + self.parts) + 2 * self.dim * self.leaf_capacity
         numbers += self.bands * (self.chunk + 1) * (4 if self.layout == "records" else self.dim + 1)
-        return REAL_SIZE[self.real] * numbers + 4 * (
-            self.leaf_capacity
-            + self.stack
-            + 4 * self.hit_words
-            + self.band
-            + 2 * self.bands * -(-self.leaf_capacity // _WORD)
+        waiting = 8 * (self.waiting + 1) * self.work_group_size + 8 if self.waiting else 0
+        return (
+            waiting
+            + REAL_SIZE[self.real] * numbers
+            + 4
+            * (
+                self.leaf_capacity
+                + self.stack
+                + 4 * self.hit_words
+                + self.band
+                + 2 * self.bands * -(-self.leaf_capacity // _WORD)
+            )
         )
 
     @property
@@ -145,6 +155,13 @@ class TreeWalkConfig(RunConfig):
         band = min(self.band, tuning.tree.ranked_band)
         chunk = min(self.chunk, band * _most_fetched(tuning, self.dim))
         return dataclasses.replace(self, ranks=True, band=band, chunk=chunk)
+
+    def taking_together(self, slots: int, tuning: Tuning) -> TreeWalkConfig:
+        """The same walk for functions that take neighbors together, of which so many wait."""
+        band, most = min(self.band, tuning.tree.waiting_band), tuning.tree.waiting_chunk
+        chunk = max(band, min(self.chunk, most, band * _most_fetched(tuning, self.dim)))
+        leaves = tuning.tree.waiting_leaves
+        return dataclasses.replace(self, waiting=slots, waiting_leaves=leaves, band=band, chunk=chunk)
 
     def inline(self) -> TreeWalkConfig:
         """The same walk as a part of another kernel, whose work-items need not run together."""

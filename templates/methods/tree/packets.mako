@@ -199,6 +199,10 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
         frnn_barrier();
         if (!frnn_height | (frnn_found > ${leaf_capacity - work_group_size})) {
 ${caller.body()}
+% if function.waiting:
+            frnn_listed += frnn_found;
+            if (frnn_listed > ${waiting_leaves}) frnn_height = 0;
+% endif
             frnn_found = 0;
         }
         frnn_barrier();

@@ -14,7 +14,6 @@ import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.cluster import Clusters, dbscan, friends_of_friends, searches
 from clfrnn.methods import METHODS
-from clfrnn.runtime.memory import Memory
 
 SIZE = min(POINTS, 500)
 
@@ -353,7 +352,7 @@ def test_memory_beside_the_index(session, monkeypatch, min_samples):
     """At most 16 bytes a point at any time."""
     n, peak, before = 40_000, [0], []
     points = clouds.uniform(n, 2, seed=12)
-    build, take = searches.build_index, Memory._take
+    build, take = searches.build_index, clfrnn.Session.scratch
 
     def built(*given, **named):
         index = build(*given, **named)
@@ -361,14 +360,14 @@ def test_memory_beside_the_index(session, monkeypatch, min_samples):
         peak[0] = 0
         return index
 
-    def noted(self, *given):
-        buffer = take(self, *given)
+    def noted(self, *given, **named):
+        buffer = take(self, *given, **named)
         peak[0] = max(peak[0], session._pool.active_bytes)
         return buffer
 
     monkeypatch.setattr(searches, "build_index", built)
     dbscan(points, 0.01, min_samples, session=session)  # what sessions hold on to is made
-    monkeypatch.setattr(Memory, "_take", noted)
+    monkeypatch.setattr(clfrnn.Session, "scratch", noted)
     found = dbscan(points, 0.01, min_samples, session=session)
     assert found.num_clusters > 0
     assert 5 * n <= peak[0] - before[-1] <= 16 * n
