@@ -78,17 +78,12 @@ class TreeWalkConfig(RunConfig):
         numbers = self.sides * (self.work_group_size + 2 + self.parts) + 2 * self.dim * self.leaf_capacity
         numbers += self.bands * (self.chunk + 1) * (4 if self.layout == "records" else self.dim + 1)
         waiting = 8 * (self.waiting + 1) * self.work_group_size + 8 if self.waiting else 0
-        return (
-            waiting
-            + REAL_SIZE[self.real] * numbers
-            + 4
-            * (
-                self.leaf_capacity
-                + self.stack
-                + 4 * self.hit_words
-                + self.band
-                + 2 * self.bands * -(-self.leaf_capacity // _WORD)
-            )
+        return waiting + REAL_SIZE[self.real] * numbers + 4 * (
+            self.leaf_capacity
+            + self.stack
+            + 4 * self.hit_words
+            + self.band
+            + 2 * self.bands * -(-self.leaf_capacity // _WORD)
         )
 
     @property
