@@ -13,6 +13,7 @@ from .errors import InvalidInputError
 from .index import Index
 from .methods.named import check_method
 from .methods.traversal import Traversal
+from .points.adoption import adopt
 from .points.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Rows, Sort
 from .points.sessions import choose_session
 from .points.transfer import on_host
@@ -101,6 +102,7 @@ def search(
     named = check_method(method, options, search)
     session = choose_session(session, points, queries, radius, batch, where)
     with session.lock:
+        points, queries = adopt(session, points, "points"), adopt(session, queries, "queries")
         radius, per_query = on_host(session, radius)
         structure, _ = build(
             session,
@@ -258,6 +260,7 @@ def nearest(
     session = choose_session(session, points, queries, radius, batch, where)
     domain = box, cell, periodic
     with session.lock:
+        points, queries = adopt(session, points, "points"), adopt(session, queries, "queries")
         if radius is not None:
             radius, per_query = on_host(session, radius)
             structure, _ = build(
