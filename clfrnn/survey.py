@@ -78,11 +78,6 @@ class Survey:
         """The number of coordinates of a point."""
         return len(self.low)
 
-    @property
-    def crowd(self) -> float:
-        """The mean of `others` over pairs: the points of a crowd count as often as they have others in their cells."""
-        return self.others * self.unevenness
-
     def density(self, cell_side: float) -> float:
         """The density around a point, in points per unit of volume; `others` was counted in cells of `cell_side`."""
         densest = self._log_density(cell_side)

@@ -28,10 +28,9 @@ def with_clique_cells(
 
     `named` is the method that was asked for by name. It is taken where it has cells and nobody chose their sides.
     """
-    numbers, survey = tuning.linking, problem.survey
     if problem.dim not in _SIDES or not _may_have_cliques(problem, profile):
         return None
-    if survey.others < numbers.least_others or survey.crowd < numbers.least_crowd:
+    if problem.survey.others < tuning.linking.least_others[problem.dim == 3]:
         return None
     method, why, options = named, problem.why, problem.options
     if method is None:
