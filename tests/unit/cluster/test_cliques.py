@@ -119,7 +119,7 @@ def test_crowds_across_edges_of_a_box(crowded, cloud, domain, dim):
     points[points == lengths.astype(np.float32)] = 0
     given = {"box": tuple(lengths), **({"periodic": (False,) + (True,) * (dim - 1)} if domain == "slab" else {})}
     found = check(points, radius, session=crowded, **given)
-    if cloud == "halos" and domain != "short":
+    if cloud == "halos" and domain != "short" and SIZE >= 500:
         assert found.num_clusters < friends_of_friends(points, radius, session=crowded).num_clusters
 
 
