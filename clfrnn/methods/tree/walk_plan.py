@@ -155,7 +155,7 @@ class TreeWalkConfig(RunConfig):
         return dataclasses.replace(self, ranks=True, band=band, chunk=chunk)
 
     def taking_together(self, slots: int, tuning: Tuning) -> TreeWalkConfig:
-        """The same walk for functions that take neighbors together, of which so many wait."""
+        """The same walk for functions that take neighbors together, of which `slots` may wait."""
         band, most = min(self.band, tuning.tree.waiting_band), tuning.tree.waiting_chunk
         chunk = max(band, min(self.chunk, most, band * _most_fetched(tuning, self.dim)))
         leaves = tuning.tree.waiting_leaves
