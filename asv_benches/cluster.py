@@ -1,4 +1,4 @@
-"""Clusters: friends of friends and DBSCAN, from points on the device to labels there, for even clouds and for halos.
+"""Clusters: friends of friends and DBSCAN, from points on the device to labels there, for even clouds and for crowds.
 
 Milliseconds on the wall clock and in kernels, the medians of some calls that are waited for, with a linking length of a
 fifth of the mean spacing, as catalogues of halos take it, and 5 points that make one core. With ``--kernels`` also the
@@ -19,7 +19,7 @@ from clfrnn.cluster import Clusters, dbscan, friends_of_friends
 
 from .benchmarks.common import profiled
 from .tools.clocks import kernels, wall
-from .tools.clouds import CLOUDS
+from .tools.clouds import CLOUDS, CROWDS
 from .tools.tables import command, head, row, say
 
 #: numbers of points on a GPU and on a CPU
@@ -41,7 +41,7 @@ def print_clusters(session: clfrnn.Session, sizes: tuple[int, ...], *, by_kernel
     head("cloud", "search", "clusters:", "wall:", "in kernels:", *["of these"] * by_kernel)
     timing = profiled(session.device)
     for n in sizes:
-        for name, make in CLOUDS.items():
+        for name, make in {**CLOUDS, **CROWDS}.items():
             host, length = make(n), LINK * n ** (-1 / 3)
             for search, find in SEARCHES.items():
                 ours = functools.partial(find, cla.to_device(session.queue, host), length, session=session)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from .answers.count_nearest import NearestArguments, find_nearest
 from .answers.lists.query import ListArguments, query_list
-from .answers.lists.state import ListState
 from .answers.nearest.rows import check_k
 from .answers.nearest.unbounded import UnboundedSearch
 from .conditions import Condition, parts_of
@@ -14,6 +13,7 @@ from .errors import InvalidInputError
 from .index import Index
 from .methods.named import check_method
 from .methods.traversal import Traversal
+from .points.adoption import adopt
 from .points.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Rows, Sort
 from .points.sessions import choose_session
 from .points.transfer import on_host
@@ -102,6 +102,7 @@ def search(
     named = check_method(method, options, search)
     session = choose_session(session, points, queries, radius, batch, where)
     with session.lock:
+        points, queries = adopt(session, points, "points"), adopt(session, queries, "queries")
         radius, per_query = on_host(session, radius)
         structure, _ = build(
             session,
@@ -126,7 +127,7 @@ def search(
             where=where,
             query_batch=query_batch,
         )
-        found = query_list(Traversal(structure), ListState(session), queries, given, loops=False)
+        found = query_list(Traversal(structure), None, queries, given)
         return found.to_host() if to_host else found
 
 
@@ -259,6 +260,7 @@ def nearest(
     session = choose_session(session, points, queries, radius, batch, where)
     domain = box, cell, periodic
     with session.lock:
+        points, queries = adopt(session, points, "points"), adopt(session, queries, "queries")
         if radius is not None:
             radius, per_query = on_host(session, radius)
             structure, _ = build(

@@ -260,7 +260,8 @@ class Index:
 
         Returns
         -------
-        The event of the visit, not waited for; later work on the session's queue runs after it
+        The event of the visit, not waited for; later work on the session's queue runs after it, and so does what
+        pyopencl does on other queues with the device arrays that were given
 
         Raises
         ------
@@ -367,7 +368,7 @@ class Index:
             where=where,
             query_batch=query_batch,
         )
-        found = query_list(self._traversal, self._lists, queries, given, loops=True)
+        found = query_list(self._traversal, self._lists, queries, given)
         return found.to_host() if to_host else found
 
     def query_blocks(

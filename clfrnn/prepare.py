@@ -15,6 +15,7 @@ from .domain.box import Domain
 from .methods import Method, choose_method, is_worth_binning
 from .methods.domain_tables.kinds import make_tables
 from .methods.domain_tables.tables import DomainTables
+from .methods.grid.clique_cells import with_clique_cells
 from .methods.named import refuse_dim
 from .methods.structure import NewPoints, SearchStructure
 from .points.batches import domain_of_points
@@ -120,9 +121,9 @@ class Cloud(NamedTuple):
         checks = DeferredChecks(
             self.session,
             dtype=self.points.dtype,
-            dim=problem.dim,
+            dim=self.points.shape[1],
             radius=problem.radius,
-            space=problem.space,
+            space=self.domain.space,
             points=self.bounds,
         )
         new = NewPoints(self.points, self.bounds, self.tables)
@@ -169,11 +170,12 @@ def build(
     queried_once: Any = None,
     batch: Any = None,
     query_batch: Any = None,
+    linked: bool = False,
 ) -> tuple[SearchStructure, Method]:
     """Build the structure over what a caller passed, and return it with its method: `named`, or the one that is chosen.
 
     `domain` are box, cell and periodic axes. `queried_once` are the queries of a single search, or None for an index;
-    `query_batch` are their systems.
+    `query_batch` are their systems. With `linked`, the structure serves to link points, see :mod:`.answers.linking`.
     """
     array, raw, rows, largest_coordinate = take_searched(session, points, queried_once)
     n, dim = array.shape
@@ -191,6 +193,8 @@ def build(
     survey = cloud.survey(largest, crowding=crowding)
     warn_of_rounding(session, array, largest, largest_coordinate or largest_of(raw), rows=rows)
     problem = cloud.problem(largest, survey, options=checked, why="asked for by name")
+    if linked and (narrow := with_clique_cells(problem, session.profile, session.tuning, named)):
+        named, problem = narrow
     if named is not None:
         return cloud.build(named, problem), named
     varied = radii is not None and bool((radii < largest).any())

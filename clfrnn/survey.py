@@ -63,12 +63,12 @@ class Survey:
     """The bounding box of the points, and how crowded the space around a point is.
 
     ``low`` and ``high`` bound the finite points. ``bulk`` bounds the points without strays, see
-    /primitives/reduce.cl.mako; None where it was not found. ``others`` is the mean number of other points in a point's cell, a
-    cube of side `radius`; unlike ``n / volume`` it sees clusters. ``unevenness`` is the mean square of that number over
-    the square of its mean: about 1 where as many points are around every point, also in clusters, and larger where few
-    points have most of the neighbors. ``counted`` is the density around a point that an index found by a count in its
-    own cells, 0 where it made no count. ``sample`` says how `others` was found; it is None where all points were
-    counted.
+    /primitives/reduce.cl.mako; None where it was not found. ``others`` is the mean number of other points in a point's
+    cell, a cube of side `radius`; unlike ``n / volume`` it sees clusters. ``unevenness`` is the mean square of that
+    number over the square of its mean: about 1 where as many points are around every point, also in clusters, and
+    larger where few points have most of the neighbors. ``counted`` is the density around a point that an index found by
+    a count in its own cells, 0 where it made no count. ``sample`` says how `others` was found; it is None where all
+    points were counted.
     """
 
     n: int

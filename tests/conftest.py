@@ -85,6 +85,12 @@ RECORDED = {
 }
 
 
+#: A mark for tests on the default device of what other libraries compute in float64.
+needs_fp64 = pytest.mark.skipif(
+    "not __import__('clfrnn').default_session().profile.fp64", reason="the default device has no float64"
+)
+
+
 @functools.cache
 def devices():
     from pyopencl.tools import get_test_platforms_and_devices
@@ -203,6 +209,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "long: run by --all alone, and on clouds that are not small")
     config.addinivalue_line("markers", "optimized: kernels are optimized on PoCL, too, as those of users are")
     config.addinivalue_line("markers", "oclgrind_expected: reports of Oclgrind do not fail this test")
+    config.addinivalue_line("markers", "fail_slow(seconds): of scipy's own tests, and without effect here")
     if not os.environ.get("CLFRNN_DEVICE") and devices():
         # doctests and command-line tests use the default session: let it be the first device under test
         os.environ["CLFRNN_DEVICE"] = str(_position(devices()[0]))

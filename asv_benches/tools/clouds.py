@@ -40,6 +40,36 @@ def universe(n: int, *, seed: int = 0) -> Any:
     return rng.permutation(np.concatenate([rng.random((n - len(which), 3)), crowded])).astype(np.float32)
 
 
+def gaussian_halos(n: int, *, many: int = 2000, widths: tuple[float, float] = (-3.5, -2.0), seed: int = 0) -> Any:
+    """Half of the points even in the unit cube, half in normal halos; decimal logarithms of widths are even."""
+    rng = np.random.default_rng(seed)
+    sigmas = 10.0 ** rng.uniform(*widths, many)
+    which = rng.integers(many, size=n // 2)
+    crowded = rng.random((many, 3))[which] + sigmas[which, None] * rng.standard_normal((n // 2, 3))
+    return rng.permutation(np.concatenate([rng.random((n - n // 2, 3)), crowded])).astype(np.float32)
+
+
+def speck(n: int, *, width: float = 1e-7, seed: int = 0) -> Any:
+    """One of a hundred points even in the unit cube, the others in a cube of that width at its low corner."""
+    rng = np.random.default_rng(seed)
+    few = n // 100
+    return rng.permutation(np.concatenate([rng.random((few, 3)), width * rng.random((n - few, 3))])).astype(np.float32)
+
+
+def strayed(n: int, *, away: float = 1e6, seed: int = 0) -> Any:
+    """Even points in the unit cube, and one that is far away."""
+    points = np.random.default_rng(seed).random((n, 3)).astype(np.float32)
+    points[n // 2] = away
+    return points
+
+
+def coincident(n: int, *, together: int = 2000, seed: int = 0) -> Any:
+    """Half of the points even in the unit cube, the others at places that so many of them share."""
+    rng = np.random.default_rng(seed)
+    places = rng.random((-(-n // (2 * together)), 3)).repeat(together, axis=0)[: n // 2]
+    return rng.permutation(np.concatenate([rng.random((n - n // 2, 3)), places])).astype(np.float32)
+
+
 #: clouds by name, each with its radius
 Named = dict[str, Callable[[], tuple[Any, float]]]
 
@@ -87,3 +117,11 @@ def side_of(name: str) -> float:
 
 #: clouds of any size by name
 CLOUDS: dict[str, Callable[[int], Any]] = {"even": cube, "halos": halos, "universe": universe}
+
+#: clouds of any size that are far from even, by name
+CROWDS: dict[str, Callable[[int], Any]] = {
+    "halos of many widths": gaussian_halos,
+    "speck": speck,
+    "stray at 1e6": strayed,
+    "coincident by 2,000": coincident,
+}

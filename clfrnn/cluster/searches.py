@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..answers.linking.numbering import begin_core_trees, begin_trees, find_roots, number_roots, publish
-from ..answers.linking.unions import TAKE_BORDER, unions_for
-from ..api import build_index
+from ..answers.linking.numbering import find_roots, number_roots
+from ..answers.linking.search import LinkSearch
 from ..conditions import Condition
 from ..errors import InvalidInputError
 from ..host.numbers import shown, whole_number
-from ..index import Index
+from ..methods.named import check_keywords
 from ..points.argument_types import Flags, MethodName, MethodOptions, Numbers, Rows
 from ..points.sessions import choose_session
 from ..runtime.session import Session
@@ -81,23 +80,20 @@ def dbscan(
     >>> found.labels.get().tolist(), found.core.get().tolist()
     ([0, 0, 0, -1, -1], [False, True, False, False, False])
     """
+    check_keywords(dbscan, method, options)
     least = _at_least_one("min_samples", min_samples, "the number of points within eps that make a point core")
     session = choose_session(session, points, batch, where)
     with session.lock:
-        given: dict[str, Any] = {"method": method, "box": box, "cell": cell, "periodic": periodic, "batch": batch}
-        given |= {"session": session, **options}
-        index = _index_within("eps", points, eps, given)
+        given: dict[str, Any] = {"method": method, "domain": (box, cell, periodic), "batch": batch, "where": where}
+        search = _search_within("eps", session, points, eps, {**given, "options": options})
         if least == 1:
-            return _friends(index, where, 1)
-        links = index.count(where=where)
-        core, border = begin_core_trees(session, links, least)
-        index.visit(unions_for(session.profile).of_core, where=where, forest=links, core=core)
+            return _friends(session, search, 1)
+        links, core, border = search.connected_cores(least)
         labels, chosen = find_roots(session, links, 1)
         del links  # whose memory then serves the scan
         many = number_roots(session, labels, chosen)
         del chosen
-        index.visit(TAKE_BORDER, where=where, core=core, border=border, labels=labels)
-        publish(session, core, labels)  # the last visit reads one and writes the other
+        search.take_borders(core, border, labels)
         return Clusters(labels, core, many, session)
 
 
@@ -152,31 +148,28 @@ def friends_of_friends(
     >>> found.num_clusters, found.labels.get().tolist()
     (2, [0, 1, 0, 0, 1])
     """
+    check_keywords(friends_of_friends, method, options)
     least = _at_least_one("min_members", min_members, "the smallest number of points of a group")
     session = choose_session(session, points, batch, where)
     with session.lock:
-        given: dict[str, Any] = {"method": method, "box": box, "cell": cell, "periodic": periodic, "batch": batch}
-        given |= {"session": session, **options}
-        index = _index_within("linking_length", points, linking_length, given)
-        return _friends(index, where, least)
+        given: dict[str, Any] = {"method": method, "domain": (box, cell, periodic), "batch": batch, "where": where}
+        search = _search_within("linking_length", session, points, linking_length, {**given, "options": options})
+        return _friends(session, search, least)
 
 
-def _index_within(name: str, points: Rows, distance: float, given: dict[str, Any]) -> Index:
-    """An index for that distance; errors call it by its `name`."""
+def _search_within(name: str, session: Session, points: Rows, distance: float, given: dict[str, Any]) -> LinkSearch:
+    """A search within that distance; errors call it by its `name`."""
     try:
-        return build_index(points, distance, **given)
+        return LinkSearch(session, points, distance, **given)
     except InvalidInputError as error:
         if error.argument != "radius":
             raise
         raise InvalidInputError(error.problem, argument=name) from None
 
 
-def _friends(index: Index, where: Condition | None, least: int) -> Clusters:
-    """The connected parts of at least `least` points, through an index."""
-    session = index.session
-    links = index.empty(index.num_points, "int32")
-    core = begin_trees(session, links)
-    index.visit(unions_for(session.profile).of_all, where=where, forest=links)
+def _friends(session: Session, search: LinkSearch, least: int) -> Clusters:
+    """The connected parts of at least `least` points."""
+    links, core = search.connected()
     labels, chosen = find_roots(session, links, least)
     del links  # whose memory then serves the scan
     many = number_roots(session, labels, chosen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import pyopencl.array as cla
@@ -13,6 +14,9 @@ from ..points.deferred_checks import Check
 from ..runtime.session import Session
 
 __all__ = ["QueryRequest"]
+
+
+_variant = functools.lru_cache(maxsize=256)(VisitVariant)
 
 
 class QueryRequest(NamedTuple):
@@ -91,7 +95,7 @@ class QueryRequest(NamedTuple):
 
     def variant(self, **of_launch: Any) -> VisitVariant:
         """The variant of the walk for this request, with the fields in which its launches differ."""
-        return VisitVariant(
+        return _variant(
             foreign=self.queries is not None,
             placed=self.reads_copy,
             radii=self.radii is not None,

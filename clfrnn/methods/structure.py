@@ -217,7 +217,7 @@ class SearchStructure(abc.ABC):
     # Facts for lists, counts and nearest neighbors.
 
     def first_bounds(self, k: int, slots: int, *, radius: float, alike: float) -> Scratch | None:  # noqa: ARG002
-        """Radii up to `radius`, (n,), within which points certainly have k others, for a walk that keeps `slots` waiting.
+        """Radii up to `radius`, (n,), within which points certainly have k others, for a walk with `slots` that wait.
 
         A point whose radius is more than `alike` times that of others beside it has -1, and needs a search of its own.
         None where the structure does not know them, or has no such walk.

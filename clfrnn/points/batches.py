@@ -14,6 +14,7 @@ from ..errors import InvalidInputError
 from ..functions import Argument, ConditionCode
 from ..host.numbers import is_masked, real_array, shown
 from ..runtime.session import Session
+from .adoption import adopt
 from .conditions import BoundCondition
 from .periodic_box import as_flags, check_domain, check_images
 from .transfer import check_context, fetch
@@ -43,6 +44,7 @@ class QuerySystems(NamedTuple):
 
 def take_systems(session: Session, value: Any, name: str, length: int | None) -> np.ndarray[Any, Any]:
     """Return the system of each row, (length,) integers on the host; any length where it is None."""
+    value = adopt(session, value, name)
     if is_device_array(value):
         check_context(session, value, name)
         value = fetch(session, value)

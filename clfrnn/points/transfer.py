@@ -15,6 +15,7 @@ from ..primitives.gather import pack
 from ..primitives.readback import PendingBox
 from ..primitives.reduce import bounding_box
 from ..runtime.session import Session
+from .adoption import adopt
 
 __all__ = [
     "await_queue",
@@ -120,6 +121,7 @@ def on_host(session: Session, radius: Any) -> tuple[Any, bool]:
     """The radius or the radii of queries in host memory, and whether each query has one of its own."""
     if isinstance(radius, float):  # as most are
         return radius, False
+    radius = adopt(session, radius, "radius")
     if is_device_array(radius):
         check_context(session, radius, "radius")
         radius = fetch(session, radius)
@@ -153,6 +155,7 @@ def take_points(
     dtype: float32 is widened to float64, and float64 is not narrowed; `exact` requires that dtype. Without
     `bounded`, no bounding box is found, and the caller checks rows from the device.
     """
+    value = adopt(session, value, name)
     if not isinstance(value, cla.Array):
         host = host_points(value, name, real=real, fp64=session.profile.fp64)
         host = host.astype(_wanted(session, host.dtype, real, name, exact=exact), copy=False)

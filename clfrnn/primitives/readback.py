@@ -41,11 +41,11 @@ class Box(NamedTuple):
 class Readback:
     """A device buffer for small numbers, and its copy in host memory.
 
-    The buffer begins with three 64-bit numbers and a bulk, see :func:`~clfrnn.primitives.reduce.find_bulk`. Behind them are eight slots for bounding boxes in `dim`
-    dimensions. A copy takes the whole buffer. It runs on the queue of the kernels, so that kernels behind it may write to all slots
-    again. A caller starts a copy and waits for it later. A copy also starts when all slots were written since the last
-    copy, and is waited for when the next copy starts. Which calls wait therefore depends on the calls alone, not on the
-    progress of the device.
+    The buffer begins with three 64-bit numbers and a bulk, see :func:`~clfrnn.primitives.reduce.find_bulk`. Behind them
+    are eight slots for bounding boxes in `dim` dimensions. A copy takes the whole buffer. It runs on the queue of the
+    kernels, so that kernels behind it may write to all slots again. A caller starts a copy and waits for it later. A
+    copy also starts when all slots were written since the last copy, and is waited for when the next copy starts. Which
+    calls wait therefore depends on the calls alone, not on the progress of the device.
     """
 
     def __init__(self, session: Session, *, dim: int = 0, dtype: np.dtype[Any] = LONG) -> None:

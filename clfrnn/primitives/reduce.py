@@ -102,7 +102,7 @@ def find_bulk(session: Session, points: cla.Array, box: PendingBox, *, among: in
     """Enqueue the search for the bulk of `points`, (n, dim), whose `box` earlier launches find.
 
     Its low corner, its high corner, and the logarithm of how many of its sides strays lie beyond it. A sample is taken
-    `among` so many points; without one the bulk is the box. One launch.
+    `among` that number of points; without one the bulk is the box. One launch.
     """
     bulk = session.scratch(2 * points.shape[1] + 1, points.dtype, purpose="the bulk of the points")
     _find_bulk(session, points, box, among, (bulk.base_data, 0))
@@ -123,7 +123,7 @@ def _kernels_of_survey(session: Session, dim: int, dtype: np.dtype[Any]) -> tupl
 def survey_points(
     session: Session, points: cla.Array, radius: float | None, pending: PendingBox
 ) -> tuple[Survey, int | None]:
-    """Find the box, the bulk, the crowding and the first row that is not finite; `pending` receives the box. Waits once.
+    """Find the box, the bulk, the crowding and the first row that is not finite; `pending` has the box. Waits once.
 
     Without a `radius` the crowding is not found. There must be at least one point. Cost: a pass over a sample of the
     points, and up to 2 MiB of counters.

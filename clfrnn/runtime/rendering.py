@@ -187,7 +187,7 @@ def row_function(
     if waits:
         waiting = Waiting(**_own_pieces(path, way, ("taken", "forgotten"), flags), slots=waits)
     kinds: dict[str, Any] = {"costly": way == "registers", "census": census, "waiting": waiting}
-    # One more than are kept, as the query itself may be among them.
+    # One more than a row has, as the query itself may be among them.
     kinds |= {"enough": "k + 1" if ordered else "", "number": "rows[i]" if again else "i"}
     return WalkFunction(**pieces, **kinds, own=True)
 

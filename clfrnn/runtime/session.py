@@ -26,6 +26,7 @@ from ..tuning import Tuning
 from ..tuning.stored import find_tuning
 from .array_operations import SessionOperations
 from .device import context_of, find_device, read_profile
+from .exchange import Exchange
 from .launcher import Launcher
 from .memory import LEAST, ForPairs, Memory, SpareSizes
 from .pinned import PinnedBytes
@@ -123,6 +124,8 @@ class Session(Launcher, Memory):
         self.tuning_origin = found.origin
         Memory.__init__(self, queue, self.profile)
         self.array_operations = SessionOperations(self)
+        #: how arrays that CUDA addresses come and go without the host; None where the driver imports no memory
+        self.exchange = Exchange(self.queue) if profile.external_memory else None
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pinned = PinnedBytes(self.queue)
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
@@ -180,6 +183,8 @@ class Session(Launcher, Memory):
         >>> clfrnn.default_session().trim()
         """
         with self.lock:
+            if self.exchange is not None:
+                self.exchange.trim()
             self.release_held()
 
     def kernels(

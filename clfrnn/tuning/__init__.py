@@ -14,6 +14,7 @@ from .auto import AutoTuning
 from .binning import BinningTuning
 from .fenns import FennsTuning
 from .grid import GridTuning, Prices
+from .linking import LinkingTuning
 from .lists import ListTuning
 from .nearest import NearestTuning
 from .primitives import PrimitiveTuning
@@ -39,6 +40,7 @@ class Tuning(Section):
     lists: ListTuning
     queries: QueryTuning
     nearest: NearestTuning
+    linking: LinkingTuning
     auto: AutoTuning
     runtime: RuntimeTuning
 

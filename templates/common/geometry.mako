@@ -83,9 +83,9 @@ ${record}.s${k}${"" if loop.last else ", "}\
 % endif
 </%def>
 
-<%def name="squared_distance()" filter="trim">
+<%def name="squared_distance(difference='frnn_d')" filter="trim">
 ## The terms are added from the left, ((x*x + y*y) + z*z) + ..., as the contract says.
-${" + ".join(f"frnn_d{k} * frnn_d{k}" for k in range(dim))}
+${" + ".join(f"{difference}{k} * {difference}{k}" for k in range(dim))}
 </%def>
 
 <%def name="excess()" filter="trim">

@@ -18,14 +18,7 @@
 ## query's own point is its neighbor; frnn_part_first, frnn_part_end: the numbers of the queries to serve; frnn_radii (m,) and
 ## frnn_largest, or frnn_radius and frnn_reach: the radius, and the next larger number; frnn_queries (m, dim).
 ${geometry.root()}
-// The preamble or the state of a user's function may redefine min and max. Code that stands behind them calls these instead.
-% if width > 1:
-int frnn_min(const int a, const int b) { return a < b ? a : b; }
-int frnn_max(const int a, const int b) { return a > b ? a : b; }
-% else:
-int frnn_min(const int a, const int b) { return min(a, b); }
-int frnn_max(const int a, const int b) { return max(a, b); }
-% endif
+${smaller_and_larger(width)}
 ${periodic_images.functions()}
 ${condition.functions(function)}
 ${piece(function, "preamble")}
@@ -91,6 +84,17 @@ ${piece(function, "arguments")}
 % endif
 ${caller.body()}
 }
+% endif
+</%def>
+
+<%def name="smaller_and_larger(width)">
+// The preamble or the state of a user's function may redefine min and max. Code that stands behind them calls these instead.
+% if width > 1:
+int frnn_min(const int a, const int b) { return a < b ? a : b; }
+int frnn_max(const int a, const int b) { return a > b ? a : b; }
+% else:
+int frnn_min(const int a, const int b) { return min(a, b); }
+int frnn_max(const int a, const int b) { return max(a, b); }
 % endif
 </%def>
 

@@ -1,4 +1,4 @@
-"""Clouds whose points crowd, coincide or stray, against the reference to the last bit: every method, and the k nearest."""
+"""Clouds whose points crowd, coincide or stray, against the reference: every method, and the k nearest."""
 
 import functools
 
@@ -10,7 +10,7 @@ import clfrnn
 from clfrnn import reference
 from clfrnn.methods import METHODS
 
-pytestmark = [pytest.mark.core, pytest.mark.product]
+pytestmark = [pytest.mark.core, pytest.mark.filterwarnings("ignore::clfrnn.PrecisionWarning")]
 
 N = min(1500, POINTS)
 
@@ -93,7 +93,6 @@ def test_strays_at_any_distance(session, method, dtype, far):
     assert_counts(clfrnn.build_index(points, 0.05, method=method, session=session).count(), expected)
 
 
-@pytest.mark.filterwarnings("ignore::clfrnn.PrecisionWarning")
 @pytest.mark.parametrize("kind", ["as it is", "as a GPU"])
 @pytest.mark.parametrize("k", [1, 5, 16, 30, 70])
 @pytest.mark.parametrize("name", CLOUDS)
@@ -106,7 +105,6 @@ def test_the_nearest_without_a_radius(session, name, k, kind):
     assert_rows(found, nearest_truth(name, 3, "float32", k))
 
 
-@pytest.mark.filterwarnings("ignore::clfrnn.PrecisionWarning")
 @pytest.mark.parametrize("method", ["auto", "aabb_tree"])
 @pytest.mark.parametrize("name", CLOUDS)
 @pytest.mark.parametrize(("dim", "dtype"), [(1, "float32"), (2, "float64"), (3, "float64"), (5, "float32")])
@@ -117,7 +115,6 @@ def test_the_nearest_in_other_dimensions(session, name, method, dim, dtype):
     assert_rows(found, nearest_truth(name, dim, dtype, 6))
 
 
-@pytest.mark.filterwarnings("ignore::clfrnn.PrecisionWarning")
 @pytest.mark.parametrize("far", [1e3, 1e12, "largest"])
 @pytest.mark.parametrize("include_self", [False, True])
 def test_the_nearest_of_strays(session, far, include_self):

@@ -10,6 +10,7 @@ import pytest
 from conftest import RECORDED, with_tuning
 
 from clfrnn import config as configs
+from clfrnn.answers.linking import cliques
 from clfrnn.domain.box import PeriodicBox, open_space
 from clfrnn.domain.cells import grid_of
 from clfrnn.groups import busy_units, share_out
@@ -101,6 +102,7 @@ def all_configs(profile):
             yield buckets.plan_bucket_cells(*with_tuning(profile), dim=dim, real=real, periodic="box", layout="pairs")
             yield buckets.plan_regions(*with_tuning(profile), dim=dim, real=real, periodic="box")
             yield fenns(profile, dim=dim, real=real).config
+            yield cliques.plan_cliques(*with_tuning(profile), dim=dim, real=real, periodic="box", layout="columns")
     for total, out in (("int", "int"), ("long", "int"), ("long", "long")):
         yield plan.plan_scan(*with_tuning(profile), total=total, out=out)
         yield plan.plan_short_scan(*with_tuning(profile), total=total, out=out)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ...functions import NeighborFunction
 from ...profile import DeviceProfile
 
-__all__ = ["TAKE_BORDER", "Unions", "read_of_link", "unions_for"]
+__all__ = ["TAKE_BORDER", "Unions", "forest", "read_of_link", "unions_for"]
 
 
 class Unions(NamedTuple):
@@ -84,6 +84,11 @@ def read_of_link(profile: DeviceProfile) -> str:
     return "links[k]" if profile.kind in ("cpu", "gpu") else "atomic_or(&links[k], 0)"
 
 
+def forest(read: str) -> str:
+    """The OpenCL C that finds roots and unites trees; `read` is how ``links[k]`` is read."""
+    return _FOREST % read
+
+
 def unions_for(profile: DeviceProfile) -> Unions:
     """The functions that link points on a device."""
     return _unions(read_of_link(profile))
@@ -91,16 +96,15 @@ def unions_for(profile: DeviceProfile) -> Unions:
 
 @functools.cache
 def _unions(read: str) -> Unions:
-    forest = _FOREST % read
     return Unions(
         of_all=NeighborFunction(
-            preamble=forest,
+            preamble=forest(read),
             arguments="volatile global int *forest",
             state="int clfrnn_ancestor = i;",
             per_neighbor="if (j < i) clfrnn_ancestor = clfrnn_unite(forest, clfrnn_ancestor, j);",
         ),
         of_core=NeighborFunction(
-            preamble=forest,
+            preamble=forest(read),
             arguments="volatile global int *forest, global const uchar *core",
             state="int clfrnn_ancestor = i; if (!core[i]) reach2 = -1;",
             per_neighbor="if (j < i && core[j]) clfrnn_ancestor = clfrnn_unite(forest, clfrnn_ancestor, j);",

@@ -54,8 +54,9 @@ def fill_rows_of_few(
 ) -> cl.Event | None:
     """Enqueue the search for the k nearest of a `few` queries among `points`, (n, dim), in open space.
 
-    They fill the rows of `found` that `few` names; `of_points` says that each of them is the point of that number, which
-    is not its own neighbor. Cost: a pass over all pairs for each byte of a key, which is a squared distance and a number.
+    They fill the rows of `found` that `few` names; `of_points` says that each of them is the point of that number,
+    which is not its own neighbor. Cost: a pass over all pairs for each byte of a key, which is a squared distance and a
+    number.
     """
     (n, dim), k, m = points.shape, found.indices.shape[1], few.rows.size
     real = REAL_OF[points.dtype]

@@ -79,7 +79,8 @@ def holds_images(traversal: Traversal) -> bool:
 def first_bounds(traversal: Traversal, request: QueryRequest, k: int) -> Scratch | None:
     """First bounds of the rows of a request: see :meth:`~clfrnn.methods.structure.SearchStructure.first_bounds`.
 
-    Rows may then be empty, whose queries need searches of their own. None where queries are not the points, have radii of their own or a condition, or where rows are too long.
+    Rows may then be empty, whose queries need searches of their own. None where queries are not the points, have radii
+    of their own or a condition, or where rows are too long.
     """
     if request.queries is not None or request.radii is not None or request.where is not None:
         return None
@@ -103,9 +104,10 @@ def fill_rows(
 ) -> cl.Event | None:
     """Enqueue the walk that fills the rows of the queries of a request, within first `bounds` where these are known.
 
-    `ordered` says that points that coincide stand in the order of their numbers in the structure, as in one that was built
-    for this search and not updated. Where queries are searched for `again`, the request has their positions, and they fill the rows that `again` names;
-    `of_points` says that each of them is the point of that number, which is not its own neighbor.
+    `ordered` says that points that coincide stand in the order of their numbers in the structure, as in one that was
+    built for this search and not updated. Where queries are searched for `again`, the request has their positions, and
+    they fill the rows that `again` names; `of_points` says that each of them is the point of that number, which is not
+    its own neighbor.
     """
     session, (m, k), dim = traversal.session, found.indices.shape, traversal.dim
     real, images = REAL_OF[traversal.dtype], holds_images(traversal)

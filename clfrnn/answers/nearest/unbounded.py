@@ -33,8 +33,8 @@ from ...results import Nearest
 from ...runtime.session import Session
 from ...survey import Survey
 from ..requests import make_request, systems_of
-from .plan import first_reach, foreseen_neighbors, largest_reach, shorter_reach, spanning_reach
 from .few_queries import fill_rows_of_few
+from .plan import first_reach, foreseen_neighbors, largest_reach, shorter_reach, spanning_reach
 from .rounds import ShortRows, find_short_rows
 from .rows import fill_rows, first_bounds, holds_images, measure, publish, rows_for
 
@@ -81,6 +81,8 @@ class UnboundedSearch:
         lies_in = domain_of_points(session, domain, *batch, n=self.n, dim=dim, dtype=array.dtype, radius=0.0)
         self.space = lies_in.space
         self.cloud = Cloud.of(session, array, lies_in, radius=0.0, bounds=self.raw).bounded()
+        #: the largest radius with a finite square
+        self.farthest = largest_reach(self.cloud.real)
         self.foreign = queries is not None
         #: whether queries are the points, of which all others may be neighbors
         self.together = False
@@ -149,7 +151,7 @@ class UnboundedSearch:
     def warn_of_overflow(self, found: Nearest) -> None:
         """Warn where points are missing in a result because their squared distances overflow."""
         if (span := self._span_beyond_squares(found)) is not None:
-            dtype, farthest = self.cloud.points.dtype, largest_reach(self.cloud.real)
+            dtype, farthest = self.cloud.points.dtype, self.farthest
             warn(
                 f"points: coordinates are up to {span:.3g} apart, and squares of distances above {farthest:.3g} are "
                 f"not finite in {dtype}: pairs that far apart are no neighbors, and some rows are not full; multiply "
@@ -173,7 +175,7 @@ class UnboundedSearch:
         lows = zip(*(box.low for box in boxes), strict=True)
         highs = zip(*(box.high for box in boxes), strict=True)
         span = max(max(high) - min(low) for low, high in zip(lows, highs, strict=True))
-        if span <= largest_reach(self.cloud.real) / len(self.space.lengths) ** 0.5:
+        if span <= self.farthest / len(self.space.lengths) ** 0.5:
             return None
         if not self.foreign and find_short_rows(self.session, found.indices, self.sources) is None:
             return None
@@ -185,7 +187,7 @@ class UnboundedSearch:
         return QuerySystems(ranks, self.session.upload(ranks, purpose="the systems of queries"), systems)
 
     def _are_few(self, short: ShortRows) -> bool:
-        """Whether all points are gone through for the queries of short rows sooner than a structure is built for them."""
+        """Whether going through all points takes less time for these queries than a structure built for them."""
         numbers, pairs = self.session.tuning.nearest, short.rows.size * self.n
         return not self.cloud.tables.domain.kind and self.k <= numbers.most_of_few and pairs <= numbers.few_pairs
 
@@ -205,10 +207,12 @@ class UnboundedSearch:
         Points need not be sorted again then. Queries are few where they look over no more space than all points did.
         """
         structure = before.structure
-        if step.method.name in _BY_CELLS and structure.reaches(step.radius):
+        if step.method.name in _BY_CELLS:
             wider = step.radius / structure.problem.radius
-            if queries * wider**before.dim <= self.n:
+            if structure.reaches(step.radius) and queries * wider**before.dim <= self.n:
                 return Traversal(structure, step.radius)
+            # The queries that are left lie where points are few.
+            step = step._replace(survey=dataclasses.replace(step.survey, others=0.0, sample=None))
         # The bounds of queries have taken the slot of those of points.
         self.cloud = self.cloud._replace(bounds=self._pending.again())
         return Traversal(self._build(step))
@@ -223,7 +227,7 @@ class UnboundedSearch:
         reach = first_reach(self.session.tuning, n=self.n, k=self.k, low=low, high=high, lengths=self.space.sides)
         if reach is None or not (reach := self._rounded(reach)) > 0:
             return self._step_of_all(self.named or BruteForce(), survey)
-        if reach < largest_reach(self.cloud.real):
+        if reach < self.farthest:
             self.even_reach = reach
         even = wider = reach
         if self.named.surveys_occupancy if self.named is not None else self.cloud.is_worth_binning(self.many):
@@ -254,7 +258,7 @@ class UnboundedSearch:
 
     def _rounded(self, reach: float) -> float:
         """A reach as kernels have it."""
-        return one_radius(min(reach, largest_reach(self.cloud.real)), self.cloud.points.dtype)
+        return one_radius(min(reach, self.farthest), self.cloud.points.dtype)
 
     def _choose(self, survey: Survey, reach: float) -> Method:
         """The method of "auto": that of a search with this radius, and cells for crowds, as reaches widen.
@@ -287,16 +291,14 @@ class UnboundedSearch:
             span = self._rounded(float(reaches.max(initial=0.0)))
             # Foreign queries, whose bounds are not known yet, may lie farther away.
             return _Step(method, self._options(method), span, survey, span if self.foreign else None)
-        reach = largest_reach(self.cloud.real) if radius is None else radius
+        reach = self.farthest if radius is None else radius
         return _Step(method, self._options(method), reach, survey)
 
     def _wider_step(self, step: _Step, sources: cla.Array) -> _Step:
         """The search for the queries that have fewer than k neighbors."""
         if step.wider is not None and step.radius < step.wider and step.method.name in _BY_CELLS:
-            # The queries that are left lie where points are few.
-            survey = dataclasses.replace(step.survey, others=0.0, sample=None)
             farther = self._rounded(self.session.tuning.nearest.farther * step.radius)
-            return step._replace(radius=min(farther, step.wider), survey=survey)
+            return step._replace(radius=min(farther, step.wider))
         if (reaches := self.cloud.tables.spanning_reaches(self.k, self.around)) is not None:
             return self._step_of_all(AabbTree(), step.survey, self._rounded(float(reaches.max(initial=0.0))))
         low, high = step.survey.low, step.survey.high

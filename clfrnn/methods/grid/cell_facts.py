@@ -52,17 +52,13 @@ class CellFacts:
         """
         grid, survey, problem = self.grid, self.problem.survey, self.problem
         radius = max(problem.radius, max(grid.sides) * 1e-6)
-        windows = [2.0 * radius / side + 2.0 for side in grid.sides]
-        crowded = (1.0 + survey.others) * math.prod(
-            [window * side / radius for window, side in zip(windows, grid.sides, strict=True)]
-        )
-        share = math.prod([min(1.0, window / many) for window, many in zip(windows, grid.shape, strict=True)])
-        rows = math.prod(
-            [
-                window if period else min(window, many)
-                for window, many, period in zip(windows[1:], grid.shape[1:], grid.periods[1:], strict=True)
-            ]
-        )
+        crowded, share, rows = 1.0 + survey.others, 1.0, 1.0
+        for axis, (side, many, period) in enumerate(zip(grid.sides, grid.shape, grid.periods, strict=True)):
+            window = 2.0 * radius / side + 2.0
+            crowded *= window * side / radius
+            share *= min(1.0, window / many)
+            if axis:
+                rows *= window if period else min(window, many)
         most = problem.images * problem.n
         return self.pieces * rows, min(most, crowded + share * most * grid.wrapped)
 

@@ -56,9 +56,12 @@ def many_queries(problem: Problem, tuning: Tuning, *, layout: str) -> int | None
 
 
 def requested_sides(problem: Problem) -> tuple[float, ...] | None:
-    """The sides of cells of the option ``bin_width``, or None without it."""
+    """The sides of cells of the option ``bin_width``, or None without it; see also :mod:`.clique_cells`."""
     width = problem.options.get("bin_width")
-    return None if width is None else (width * problem.radius,) * problem.dim
+    if width is None:
+        return None
+    widths = width if isinstance(width, tuple) else (width,) * problem.dim
+    return tuple([each * problem.radius for each in widths])
 
 
 def spacing(problem: Problem) -> float:

@@ -43,8 +43,8 @@ def find_first_bounds(
 ) -> Scratch:
     """Enqueue the search for the radii of n sorted points, (n,), by their numbers. One launch.
 
-    The first of `limits` is the largest radius. The second is the ratio to the least radius of a group above which a radius
-    is -1: such points have to be searched for by themselves.
+    The first of `limits` is the largest radius. The second is the ratio to the least radius of a group above which a
+    radius is -1: such points have to be searched for by themselves.
     """
     facts = {"dim": dim, "real": real}
     kernels, config = session.planned("methods/tree/first_bounds", plan_first_bounds, **facts)

@@ -62,7 +62,7 @@ class TreeOrder:
         return order
 
     def _by_place(self, points: cla.Array, bulk: Scratch, images: Images) -> Scratch:
-        """The order by all bits of the points' keys on the curve, and where points crowd by as many bits behind them."""
+        """The order by all bits of the points' keys on the curve; where points crowd, by as many bits behind them."""
         session, bits = self._session, self._config.curve_bits * self._config.dim
         keys = self._places(points, bulk, images, 0)
         if not self._crowds:

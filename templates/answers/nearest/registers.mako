@@ -114,7 +114,7 @@ if (frnn_here) {
 </%def>
 <%def name="registers_taken()">
 ## `capacity` is a power of two. Half as many neighbors as places at a time are sorted by a network, and of them and the row the
-## nearest are kept: the row, whose last half is the lesser of each pair with them in reverse, is a bitonic sequence (Batcher).
+## nearest stay: the row, whose last half is the lesser of each pair with them in reverse, is a bitonic sequence (Batcher).
 <% some = max(1, capacity // 2) %>\
 for (int frnn_s = 0; frnn_s < frnn_waiting; frnn_s += ${some}) {
 % for s in range(some):

@@ -70,15 +70,16 @@ global const real *restrict ${name}images\
 (frnn_record)(${", ".join([f"{name}images[{first + k}]" for k in range(dim)] + ["0"] * (4 - dim))})
 </%def>
 
-<%def name="axis_index(k, p)">
+<%def name="axis_index(k, p, grid='')">
     // The index on axis ${k} of the cell that holds p, or the image of p in the box where the axis is periodic.
-<% x = lattice.placed(p, "images") + components[k] %>\
+<% x = lattice.placed(p, f"{grid}images") + components[k] %>\
 % if periodic:
     const real at${k} = ${x} - (real)frnn_image(${x}, frnn_start${k}, frnn_image_inverse${k}) * frnn_length${k};
 % else:
     const real at${k} = ${x};
 % endif
-    const int index${k} = frnn_cell(at${k}, low.s${k}, inverse.s${k}, foremost.s${k}, hindmost.s${k}) & mask.s${k};
+    const int index${k} =
+        frnn_cell(at${k}, ${grid}low.s${k}, ${grid}inverse.s${k}, ${grid}foremost.s${k}, ${grid}hindmost.s${k}) & ${grid}mask.s${k};
 </%def>
 
 <%def name="row(p)">
@@ -90,15 +91,15 @@ global const real *restrict ${name}images\
     const int row = index${dim - 1};
 </%def>
 
-<%def name="address(p)">
+<%def name="address(p, grid='')">
     // The address of the cell that holds p, or the image of p in the box where an axis is periodic.
 % if periodic:
-    ${periodic_images.load_box("images")}
+    ${periodic_images.load_box(f"{grid}images")}
 % endif
 % for k in range(dim):
-    ${axis_index(k, p)}
+    ${axis_index(k, p, grid)}
 % endfor
-    const int address = ${"own_shape[3] + " if own_cells else ""}${"(index2 * shape.s1 + index1)" if dim == 3 else "index1"} * shape.s0 + index0;
+    const int address = ${"own_shape[3] + " if own_cells else ""}${f"(index2 * {grid}shape.s1 + index1)" if dim == 3 else "index1"} * ${grid}shape.s0 + index0;
 </%def>
 
 <%def name="arguments(starts='')">
@@ -179,4 +180,20 @@ ${caller.body()}
 % for k in range(1, dim):
     }
 % endfor
+</%def>
+
+<%def name="ends_of_runs()">
+    // A strip that passes the end of the torus goes on at the first cell of its row.
+    const int frnn_begin = frnn_from0 & frnn_mask.s0;
+    const int frnn_finish = frnn_begin + (frnn_to0 - frnn_from0) + 1;
+</%def>
+
+<%def name="runs()">
+    // In the body of rows: the runs of a strip. In the body, frnn_t and frnn_stop are the first place of a run and the place
+    // behind its last.
+    for (int frnn_first0 = frnn_begin, frnn_left = frnn_finish; frnn_left > 0; frnn_first0 = 0, frnn_left -= frnn_shape.s0) {
+        int frnn_t = frnn_starts[frnn_row + frnn_first0];
+        const int frnn_stop = frnn_starts[frnn_row + frnn_min(frnn_left, frnn_shape.s0)];
+${caller.body()}
+    }
 </%def>

@@ -83,15 +83,11 @@
 % else:
     <%visit:each_image args="image" split="${candidate_run.splits(function)}">
         ${cells.window()}
-        // A strip that passes the end of the torus goes on at the first cell of its row.
-        const int frnn_begin = frnn_from0 & frnn_mask.s0;
-        const int frnn_finish = frnn_begin + (frnn_to0 - frnn_from0) + 1;
+        ${cells.ends_of_runs()}
         <%cells:rows image="${image}">
-            for (int frnn_first0 = frnn_begin, frnn_left = frnn_finish; frnn_left > 0; frnn_first0 = 0, frnn_left -= frnn_shape.s0) {
-                int frnn_t = frnn_starts[frnn_row + frnn_first0];
-                const int frnn_stop = frnn_starts[frnn_row + frnn_min(frnn_left, frnn_shape.s0)];
+            <%cells:runs>
                 ${candidate_run.run(function, image, last="1" if periodic else f"({capture(cells.is_last_row)} & (frnn_left <= frnn_shape.s0))")}
-            }
+            </%cells:runs>
         </%cells:rows>
     </%visit:each_image>
 % endif

@@ -12,7 +12,8 @@ from scipy.spatial import KDTree
 
 import clfrnn
 from clfrnn import clouds, reference
-from clfrnn.cluster import Clusters, dbscan, friends_of_friends, searches
+from clfrnn.answers.linking import search
+from clfrnn.cluster import Clusters, dbscan, friends_of_friends
 from clfrnn.methods import METHODS
 
 SIZE = min(POINTS, 500)
@@ -347,30 +348,33 @@ def test_the_result(session):
     assert again.sizes.tolist() == [2, 1]
 
 
+@pytest.mark.parametrize(("crowded", "most"), [(False, 16), (True, 20)], ids=["even", "crowded"])
 @pytest.mark.parametrize("min_samples", [1, 4])
-def test_memory_beside_the_index(session, monkeypatch, min_samples):
-    """At most 16 bytes a point at any time."""
+def test_memory_beside_the_index(session, monkeypatch, min_samples, crowded, most):
+    """At most 16 bytes a point at any time, 20 where points crowd."""
     n, peak, before = 40_000, [0], []
     points = clouds.uniform(n, 2, seed=12)
-    build, take = searches.build_index, clfrnn.Session.scratch
+    if crowded:
+        points[: n // 2] = points[0]
+    build, take = search.build, clfrnn.Session.scratch
 
     def built(*given, **named):
-        index = build(*given, **named)
+        structure = build(*given, **named)
         before.append(session._pool.active_bytes)
         peak[0] = 0
-        return index
+        return structure
 
     def noted(self, *given, **named):
         buffer = take(self, *given, **named)
         peak[0] = max(peak[0], session._pool.active_bytes)
         return buffer
 
-    monkeypatch.setattr(searches, "build_index", built)
+    monkeypatch.setattr(search, "build", built)
     dbscan(points, 0.01, min_samples, session=session)  # what sessions hold on to is made
     monkeypatch.setattr(clfrnn.Session, "scratch", noted)
     found = dbscan(points, 0.01, min_samples, session=session)
     assert found.num_clusters > 0
-    assert 5 * n <= peak[0] - before[-1] <= 16 * n
+    assert 5 * n <= peak[0] - before[-1] <= most * n
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))

@@ -13,7 +13,7 @@ from conftest import PROFILES
 from mako.lexer import Lexer
 
 from clfrnn import config as configs
-from clfrnn.answers.linking import numbering
+from clfrnn.answers.linking import cliques, numbering
 from clfrnn.answers.nearest import plan as nearest
 from clfrnn.config import VisitVariant
 from clfrnn.functions import Argument, ConditionCode, WalkFunction, under
@@ -114,6 +114,12 @@ CONFIGS = {
     ),
     "answers/nearest/row_means": configs.PointConfig(work_group_size=64, dim=1, real="float"),
     "answers/grid_nodes": configs.PointConfig(work_group_size=64, dim=3, real="float"),
+    "answers/linking/cliques": cliques.CliqueConfig(
+        work_group_size=64, dim=3, real="float", periodic="box", layout="pairs", longest=256, read="links[k]"
+    ),
+    "answers/linking/core_points": cliques.CliqueWalkConfig(
+        work_group_size=64, dim=3, real="float", periodic="box", layout="columns"
+    ),
     "answers/linking/labels": numbering.LabelConfig(work_group_size=64, read="links[k]"),
     "runtime/array_operation": operations.OperationConfig(
         work_group_size=64,
@@ -128,6 +134,7 @@ CONFIGS = {
     "runtime/array_reduction": operations.ReductionConfig(
         work_group_size=64, reduction="min", element="float", total="float", items=128
     ),
+    "runtime/edges": operations.EdgesConfig(work_group_size=64, offset="int"),
     "primitives/fill": configs.KernelConfig(work_group_size=64),
     "primitives/unpack_bytes": primitives.UnpackBytesConfig(work_group_size=64, items=4),
     "primitives/unpack_pairs": primitives.UnpackPairsConfig(work_group_size=64, items=8, word="int"),
@@ -189,7 +196,7 @@ BELOW = {
     "methods/fenns": {"common", "domain", "methods", "methods/grid", "methods/grid/binning"},
     "methods/tree": {"common", "domain", "methods", "primitives"},
     "answers/nearest": {"common", "domain", "methods"},
-    "answers/linking": {"common"},
+    "answers/linking": {"common", "domain", "methods", "methods/grid"},
     "primitives": {"common", "domain", "methods/first_pass"},
     "runtime": {"common"},
     "answers": {"common"},

@@ -1,0 +1,94 @@
+"""LinkSearch: points that are connected by their neighbors, or by those of them that have enough neighbors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...conditions import Condition
+from ...config import INT
+from ...device_array import DeviceArray
+from ...functions import NeighborFunction
+from ...methods.named import check_method
+from ...methods.traversal import Traversal
+from ...prepare import build
+from ...runtime.session import Session
+from ..count_nearest import count_neighbors
+from ..visit import visit
+from .cliques import Cliques, has_cliques
+from .numbering import begin_core_trees, begin_trees
+from .unions import TAKE_BORDER, unions_for
+
+__all__ = ["LinkSearch"]
+
+
+class LinkSearch:
+    """Points on the device whose neighbors are linked, within one distance.
+
+    Where points crowd, they are linked by cliques, else by visits of all neighbors.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        points: Any,
+        distance: Any,
+        *,
+        method: object,
+        options: Mapping[str, Any],
+        domain: tuple[Any, Any, Any],
+        batch: Any,
+        where: Condition | None,
+    ) -> None:
+        """Build the search structure; arguments as for :func:`clfrnn.build_index`, `domain` are three of these."""
+        named = check_method(method, options)
+        given: dict[str, Any] = {"named": named, "options": options, "domain": domain, "batch": batch}
+        structure, _ = build(session, points, distance, **given, linked=where is None)
+        self._session, self._where, self._traversal = session, where, Traversal(structure)
+        self._grid = structure if where is None and has_cliques(structure) else None
+        #: which later calls need
+        self._cliques: Cliques | None = None
+
+    def connected(self) -> tuple[DeviceArray[np.int32], DeviceArray[Any]]:
+        """Links between all neighbors, and that all points are core; both (n,)."""
+        links = self._numbers()
+        core = begin_trees(self._session, links)
+        if self._grid is not None:
+            Cliques(self._grid).link(core, links)
+        else:
+            self._visit(unions_for(self._session.profile).of_all, forest=links)
+        return links, core
+
+    def connected_cores(self, least: int) -> tuple[DeviceArray[np.int32], DeviceArray[Any], DeviceArray[Any]]:
+        """Links between core points, which are core, and which others have a neighbor; all (n,).
+
+        A point is core where at least `least` points are within reach, itself counted; other points have the link -1.
+        """
+        if self._grid is not None:
+            links, self._cliques = self._numbers(), Cliques(self._grid)
+            self._cliques.count(links, enough=least - 1)
+        else:
+            links = count_neighbors(self._traversal, None, radius=None, include_self=False, where=self._where)
+        core, border = begin_core_trees(self._session, links, least)
+        if self._cliques is not None:
+            self._cliques.link(core, links)
+        else:
+            self._visit(unions_for(self._session.profile).of_core, forest=links, core=core)
+        return links, core, border
+
+    def take_borders(self, core: DeviceArray[Any], border: DeviceArray[Any], labels: DeviceArray[np.int32]) -> None:
+        """Give each point at a border the lowest label among the core points within reach, which have been linked."""
+        if self._cliques is not None:
+            self._cliques.take_borders(core, border, labels)
+        else:
+            self._visit(TAKE_BORDER, core=core, border=border, labels=labels)
+        self._session.publish(None, core, labels)  # the last launch reads one and writes the other
+
+    def _numbers(self) -> DeviceArray[np.int32]:
+        return self._session.allocate(self._traversal.num_points, INT, purpose="the links between points")
+
+    def _visit(self, function: NeighborFunction, **arguments: Any) -> None:
+        given: dict[str, Any] = {"radius": None, "include_self": False, "where": self._where}
+        visit(self._traversal, function, None, **given, arguments=arguments)

@@ -1,0 +1,21 @@
+"""The numbers of linking: when points of a cell are linked together, and how many."""
+
+import dataclasses
+
+from .section import Section, number
+
+__all__ = ["LinkingTuning"]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LinkingTuning(Section):
+    """Cliques, which are points of a cell that are all neighbors of each other."""
+
+    #: the mean number of other points in a point's cell of side r, in two and in three dimensions, from which on cells
+    #: are so narrow that their points are cliques (two cores, even clouds and halos: half as many take up to 1.5 times
+    #: as long in three dimensions, four times as many a third)
+    least_others: tuple[float, float] = number((2.0, 4.0), cpu=(4.0, 16.0))
+    #: largest number of points of a clique, as one work-item goes through them
+    longest_clique: int = number(256, least=2)
+    #: work-items of a group that finds and links cliques
+    group: int = number(64, least=1)
