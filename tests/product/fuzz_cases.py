@@ -186,8 +186,8 @@ def drawn_question(choices, domain, family):
     if domain == "systems" and not own and box == "corners":
         box = "lengths"  # two rows may be the lengths of two systems
     where = one(sorted(CONDITIONS)) if pick({False: 3, True: 1}) else ""
-    if call == "unbounded" and (repeats or where == "of_points"):
-        where = ""  # without a radius, images and conditions that read r2 are refused
+    if (call == "unbounded" and repeats) or (where == "of_points" and (per_query or call == "unbounded")):
+        where = ""  # without a radius, images and conditions that read r2 are refused; numpy's have one radius
     return Question(
         way=one([name for name in WAYS if WAYS[name][0] == method]),
         dim=dim,

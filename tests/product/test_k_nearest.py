@@ -143,6 +143,15 @@ def test_more_neighbors_than_points(session, dim, n, k, periodic):
     assert (found.indices.get() >= 0).all() == (not n or periodic or k < n)
 
 
+def test_few_points_of_one_coordinate(session):
+    """No compiler warns of a shift that is known to be 0 there."""
+    points = np.float32([[0.5], [0.75], [2]])
+    for include_self in (False, True):
+        asked = {"include_self": include_self}
+        found = clfrnn.nearest(points, 13, method="aabb_tree", session=as_gpu(session), **asked)
+        assert_rows(found, reference.nearest(points, 13, **asked))
+
+
 @pytest.mark.parametrize("method", ["auto", "strips", "aabb_tree", "brute_force"])
 def test_no_queries_and_queries_alone(session, method):
     points = clouds.uniform(N, 3, seed=1)
