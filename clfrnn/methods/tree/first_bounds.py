@@ -12,7 +12,7 @@ from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ...tuning import Tuning
 from .build_plan import tree_layout
-from .walk_plan import packet_queries
+from .packet_plan import packet_queries
 
 __all__ = ["FirstBoundsConfig", "find_first_bounds", "plan_first_bounds"]
 
