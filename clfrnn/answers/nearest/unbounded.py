@@ -119,7 +119,7 @@ class UnboundedSearch:
         traversal.checks.settle()
         while short is not None:
             before, itself = traversal, request.queries is None and not include_self
-            if bounds is None and where is None and self._are_few(short):
+            if where is None and self._are_few(short):
                 event = fill_rows_of_few(session, self.cloud.points, short, found, of_points=itself)
                 step = step._replace(wider=None)
                 break
