@@ -54,6 +54,8 @@ class Readback:
         #: the positions of the bulk in front and of the first slot, in numbers of the dtype
         self.bulk = _FRONT.size // dtype.itemsize
         self._slots = self.bulk + 2 * dim + 1
+        #: the box of the points whose bulk is found
+        self.bulk_of: PendingBox | None = None
         size = (self._slots + slots * (2 * dim + 1)) * dtype.itemsize
         self.buffer = session.scratch(size, _BYTE, purpose="numbers for the host").base_data
         #: the numbers in front, for kernels to write

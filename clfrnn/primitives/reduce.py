@@ -131,7 +131,9 @@ def survey_points(
     n, dim = points.shape
     readback = pending.readback
     crowding: dict[str, Any] = {}
-    _find_bulk(session, points, pending, n, (readback.buffer, readback.bulk))
+    if readback.bulk_of is not pending:  # later surveys of the same points find the crowding alone
+        _find_bulk(session, points, pending, n, (readback.buffer, readback.bulk))
+        readback.bulk_of = pending
     if radius is None:
         readback.read()
     else:

@@ -112,7 +112,7 @@ class UnboundedSearch:
         systems = systems_of(request, self.cloud.tables)
         sources = self.cloud.points if request.queries is None else request.queries
         found = rows_for(traversal, request.m, self.k, vectors=vectors)
-        bounds = first_bounds(traversal, request, self.k)
+        bounds = None if step.method.name in _BY_CELLS else first_bounds(traversal, request, self.k)
         event = fill_rows(traversal, request, found, bounds=bounds, ordered=True)
         complete = step.wider is None and bounds is None
         short = None if complete else find_short_rows(session, found.indices, sources)
@@ -273,8 +273,10 @@ class UnboundedSearch:
 
     def _crowds(self, survey: Survey) -> bool:
         """Whether packets of queries go through a tree, as points crowd so much that one reach serves few of them."""
-        numbers, serves = self.session.tuning.nearest, self.cloud.real == "float" and not self.cloud.tables.domain.kind
-        return survey.unevenness > numbers.uneven and self.together and serves and self.k <= numbers.register_places
+        numbers = self.session.tuning.nearest
+        if not (self.together and survey.unevenness > numbers.uneven and self.k <= numbers.register_places):
+            return False
+        return self.cloud.real == "float" and not self.cloud.tables.domain.kind
 
     def _options(self, method: Method) -> dict[str, Any]:
         """The options of a method; leaves of a tree are those for somewhat more than k neighbors."""
