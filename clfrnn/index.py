@@ -131,6 +131,13 @@ class Index:
         DeviceMemoryError
             There is no memory for the new points. After any error the index still has its old points and box.
 
+        Warns
+        -----
+        PrecisionWarning
+            The radius is near the rounding of the coordinates, as for :func:`search`. Of a device array, the call that
+            reads its bounds warns, and only where all points lie far out on one side of the origin, as bounds do not
+            tell of others; with a batch, none warns.
+
         Notes
         -----
         Cost: that of building, without its survey. A device array is not waited for, but the check of the array eight

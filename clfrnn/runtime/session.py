@@ -88,9 +88,9 @@ class Session(Launcher, Memory):
 
     Notes
     -----
-    Any thread may call anything: calls on one session take turns by its lock, and sessions do not wait for each other.
-    A forked child may not use OpenCL after its parent has: every call raises there. Cost: a context; programs are
-    compiled at first use.
+    Any thread may call anything: calls on one session run one after the other, by its lock, and sessions do not wait
+    for each other. A forked child may not use OpenCL after its parent has: every call raises there. Cost: a context;
+    programs are compiled at first use.
 
     Examples
     --------

@@ -52,9 +52,9 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
 % if k == 0:
         c0 ^= ~none & ${f"{(1 << bit) - 1:#x}"};
 % else:
-        const uint turn = (~none | (c0 ^ c${k})) & ${f"{(1 << bit) - 1:#x}"};
-        c0 ^= turn;
-        c${k} ^= turn & none;
+        const uint flip = (~none | (c0 ^ c${k})) & ${f"{(1 << bit) - 1:#x}"};
+        c0 ^= flip;
+        c${k} ^= flip & none;
 % endif
     }
 % endfor
@@ -62,12 +62,12 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
 % for k in range(1, dim):
     c${k} ^= c${k - 1};
 % endfor
-    uint turned = c${dim - 1} >> 1;
+    uint flipped = c${dim - 1} >> 1;
 % for reach in (1, 2, 4, 8, 16):
-    turned ^= turned >> ${reach};
+    flipped ^= flipped >> ${reach};
 % endfor
 % for k in range(dim):
-    c${k} ^= turned;
+    c${k} ^= flipped;
 % endfor
     // The bits of all coordinates are interleaved, as many bits at a time as fit a word.
 % if dim == 1:
@@ -91,9 +91,9 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
     real widest = 0;
 % for k in range(dim):
 % if by_table:
-    const int turning${k} = frnn_length${k} > 0;
-    const real low${k} = turning${k} ? frnn_start${k} : ${lattice.lowest(k, "images") if skewed else f"bulk[{k}]"};
-    widest = fmax(widest, turning${k} ? frnn_length${k} / 2 : ${lattice.highest(k, "images") if skewed else f"bulk[{dim + k}]"} / 2 - low${k} / 2);
+    const int repeats${k} = frnn_length${k} > 0;
+    const real low${k} = repeats${k} ? frnn_start${k} : ${lattice.lowest(k, "images") if skewed else f"bulk[{k}]"};
+    widest = fmax(widest, repeats${k} ? frnn_length${k} / 2 : ${lattice.highest(k, "images") if skewed else f"bulk[{dim + k}]"} / 2 - low${k} / 2);
 % else:
     const real low${k} = bulk[${k}];
     widest = fmax(widest, bulk[${dim + k}] / 2 - low${k} / 2);

@@ -145,11 +145,11 @@ frnn_smaller(reach2, frnn_reach * frnn_reach)
     // frnn_hit: whether the box around the packet, as seen from the image, touches the box of the node. There is no node 0.
     ${load("frnn_boxes", f"frnn_max(1, frnn_min({node}, frnn_last_node))", "frnn_node_")}
 % if skewed:
-    ${lattice.caller_turns("frnn_node_turns", "frnn_t", "frnn_images")}
+    ${lattice.caller_shift("frnn_node_shift", "frnn_t", "frnn_images")}
 % endif
 % for k in range(dim):
 % if periodic:
-    const real frnn_image_offset${k} = ${lattice.translation(k, "frnn_node_turns", "frnn_images") if skewed else f"(real)frnn_t{k} * frnn_length{k}"};
+    const real frnn_image_offset${k} = ${lattice.translation(k, "frnn_node_shift", "frnn_images") if skewed else f"(real)frnn_t{k} * frnn_length{k}"};
     const real frnn_gap${k} = frnn_between(
         frnn_node_low${k} - frnn_packet_pad${k}, frnn_node_high${k} + frnn_packet_pad${k}, frnn_packet_low${k} - frnn_image_offset${k}, frnn_packet_high${k} - frnn_image_offset${k});
 % else:

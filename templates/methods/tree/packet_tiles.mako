@@ -35,7 +35,7 @@ frnn_chunks[${f"{column * bands * (chunk + 1)} + " if column else ""}frnn_chunk_
     local int frnn_rounds[${band}];
 % if function.waiting:
     // The neighbors that wait, a column for each query: the bits of the squared distance above the number. And whether a
-    // query has no room for those of another chunk: in turns, so that what was read of one round is cleared in the next.
+    // query has no room for those of another chunk: by rounds, so that what was read of one round is cleared in the next.
     local ulong frnn_group_places[${(function.waiting.slots + 1) * work_group_size}];
     local int frnn_full[2];
 % endif
