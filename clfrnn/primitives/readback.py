@@ -54,8 +54,6 @@ class Readback:
         #: the positions of the bulk in front and of the first slot, in numbers of the dtype
         self.bulk = _FRONT.size // dtype.itemsize
         self._slots = self.bulk + 2 * dim + 1
-        #: the box of the points whose bulk is found
-        self.bulk_of: PendingBox | None = None
         size = (self._slots + slots * (2 * dim + 1)) * dtype.itemsize
         self.buffer = session.scratch(size, _BYTE, purpose="numbers for the host").base_data
         #: the numbers in front, for kernels to write
@@ -117,6 +115,8 @@ class PendingBox:
     _place: int = 0
     #: the box on the host, once it was copied
     box: Box | None = None
+    #: the corners of the bulk of the rows, once a survey has found them
+    bulk: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
     @property
     def arguments(self) -> tuple[Any, int]:

@@ -113,7 +113,7 @@ class UnboundedSearch:
         sources = self.cloud.points if request.queries is None else request.queries
         found = rows_for(traversal, request.m, self.k, vectors=vectors)
         bounds = None if step.method.name in _BY_CELLS else first_bounds(traversal, request, self.k)
-        event = fill_rows(traversal, request, found, bounds=bounds, ordered=True)
+        event = fill_rows(traversal, request, found, bounds=bounds, fresh=True)
         complete = step.wider is None and bounds is None
         short = None if complete else find_short_rows(session, found.indices, sources)
         traversal.checks.settle()
@@ -133,7 +133,7 @@ class UnboundedSearch:
             radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
             asked["include_self"] = True
             again = make_request(traversal, short.positions, radius=radii, query_batch=asking, known=True, **asked)
-            event = fill_rows(traversal, again, found, ordered=True, again=short, of_points=itself)
+            event = fill_rows(traversal, again, found, fresh=True, again=short, of_points=itself)
             short = None if step.wider is None else find_short_rows(session, found.indices, sources, short)
         if vectors and request.m:
             event = measure(
@@ -188,8 +188,9 @@ class UnboundedSearch:
 
     def _are_few(self, short: ShortRows) -> bool:
         """Whether going through all points takes less time for these queries than a structure built for them."""
-        numbers, pairs = self.session.tuning.nearest, short.rows.size * self.n
-        return not self.cloud.tables.domain.kind and self.k <= numbers.most_of_few and pairs <= numbers.few_pairs
+        numbers, queries = self.session.tuning.nearest, short.rows.size
+        few = queries <= numbers.few_queries and queries * self.n <= numbers.few_pairs
+        return few and self.k <= numbers.most_of_few and not self.cloud.tables.domain.kind
 
     @property
     def _pending(self) -> PendingBox:
