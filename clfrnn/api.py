@@ -245,9 +245,9 @@ def nearest(
     Without a radius, neighbors are those whose squared distance does not exceed the largest finite square of a number;
     a PrecisionWarning says where rows are not full because points lie farther apart.
     The first search then reaches as far as a ball of an even cloud holds somewhat more than k points, and queries with
-    fewer neighbors are searched again with wider and wider reaches, at last in a tree without any. Cost: that of
-    building an index, one visit, and a wait for the number of these queries, for each reach; a wait for the bounds of
-    the points comes first. Even clouds take two reaches, uneven ones more.
+    fewer neighbors are searched again with wider and wider reaches, at last in a tree without any. Cost: a visit and a
+    wait for the number of these queries for each reach, and that of building an index, once where few are left, else
+    for each reach; a wait for the bounds of the points comes first. Even clouds take two reaches, uneven ones more.
 
     Examples
     --------

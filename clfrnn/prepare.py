@@ -21,10 +21,11 @@ from .methods.structure import NewPoints, SearchStructure
 from .points.batches import domain_of_points
 from .points.deferred_checks import DeferredChecks, check_near
 from .points.periodic_box import survey_left_box
+from .points.plane import in_plane
 from .points.rounding import largest_of, warn_of_rounding
 from .points.transfer import take_searched
 from .primitives.readback import PendingBox
-from .primitives.reduce import survey_points
+from .primitives.reduce import bounding_box, survey_points
 from .problem import Problem
 from .runtime.session import Session
 from .survey import Survey
@@ -178,6 +179,10 @@ def build(
     `query_batch` are their systems. With `linked`, the structure serves to link points, see :mod:`.answers.linking`.
     """
     array, raw, rows, largest_coordinate = take_searched(session, points, queried_once)
+    is_open = all(each is None for each in (*domain, batch))
+    if linked and named is None and is_open and array.shape[1] == 1 and array.size:
+        array = in_plane(session, array)
+        raw = raw and bounding_box(session, array)
     n, dim = array.shape
     radii = round_radii(radius, np.size(radius), array.dtype) if per_query else None
     largest = one_radius(radius, array.dtype) if radii is None else float(radii.max(initial=0))

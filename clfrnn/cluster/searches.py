@@ -60,15 +60,15 @@ def dbscan(
     InvalidInputError
         An argument cannot be searched; the message says which one, and what to do.
     DeviceMemoryError
-        There is no memory for the index, or for 14 bytes a point beside it.
+        There is no memory for the index, or for 18 bytes a point beside it.
     NoDeviceError
         As for :func:`clfrnn.search`.
 
-    Notes
-    -----
-    Core points are linked by union-find while their neighbors are visited, so no list is made. Cost: that of building
-    an index, a count, a visit of the core points, a visit of the others, and about six passes over the points; with
-    `min_samples` 1 that of :func:`friends_of_friends`. Not waited for.
+    Notes ----- Core points are linked by union-find while their neighbors are visited, so no list is made. Cost: that
+    of building an index, a count, a visit of the core points, a visit of the others, and about six passes over the
+    points; with `min_samples` 1 that of :func:`friends_of_friends`. Where points crowd, those of a narrow cell are
+    counted and linked together, so that a crowd costs time by its points, not its pairs: see :doc:`clusters`. Not
+    waited for.
 
     Source: Ester, Kriegel, Sander and Xu (1996); Prokopenko, Lebrun-Grandié and Arndt (2023) for unions in a
     visit.
@@ -139,7 +139,8 @@ def friends_of_friends(
     Notes
     -----
     Points are linked by union-find while their neighbors are visited, so no list is made. Cost: that of building an
-    index, one visit, and about five passes over the points, eight with `min_members` above 1. Not waited for.
+    index, one visit, and about five passes over the points, eight with `min_members` above 1. Where points crowd, those
+    of a narrow cell are linked together without a test of each pair: see :doc:`clusters`. Not waited for.
 
     Examples
     --------

@@ -128,7 +128,7 @@ class PeriodicCell(PeriodicBox):
         return max(self._shift(images))
 
     def _shift(self, images: Sequence[float]) -> list[float]:
-        """The largest shift along each of the caller's vectors of an image at most that many `images` away on each axis."""
+        """The largest shift along each vector of the caller's of an image at most `images` away on each axis."""
         columns = zip(*self.combinations, strict=True)
         return [sum(many * abs(times) for many, times in zip(images, column, strict=True)) for column in columns]
 

@@ -115,6 +115,8 @@ class PendingBox:
     _place: int = 0
     #: the box on the host, once it was copied
     box: Box | None = None
+    #: the corners of the bulk of the rows, once a survey has found them
+    bulk: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
     @property
     def arguments(self) -> tuple[Any, int]:

@@ -131,7 +131,8 @@ def survey_points(
     n, dim = points.shape
     readback = pending.readback
     crowding: dict[str, Any] = {}
-    _find_bulk(session, points, pending, n, (readback.buffer, readback.bulk))
+    if pending.bulk is None:  # later surveys of the same points find the crowding alone
+        _find_bulk(session, points, pending, n, (readback.buffer, readback.bulk))
     if radius is None:
         readback.read()
     else:
@@ -139,8 +140,8 @@ def survey_points(
         _sample_cells(session, points, radius, found, readback.front)
         others, unevenness = found.sample.crowding(*readback.read())
         crowding = {"others": others, "unevenness": unevenness, "sample": found.sample, "cell": radius}
-    box = pending.read()
-    survey = Survey(n=n, low=box.low, high=box.high, bulk=readback.read_bulk(), **crowding)
+    box, pending.bulk = pending.read(), pending.bulk or readback.read_bulk()
+    survey = Survey(n=n, low=box.low, high=box.high, bulk=pending.bulk, **crowding)
     return survey, box.first_bad
 
 

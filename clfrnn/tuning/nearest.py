@@ -32,7 +32,7 @@ class NearestTuning(Section):
     #: neighbors of a query that wait in local memory there, besides as many as there are places
     slots_beside: int = number(8)
     #: neighbors of a query that wait in local memory in packets of queries, which take them together
-    waiting: int = number(32, least=1)
+    waiting: int = number(32, least=16)
     #: points before and behind those of a work-group, in the order of a tree, that give first bounds
     beside: int = number(48, least=1)
     #: unevenness of points from which on packets of queries go through a tree, one first bound for each query
@@ -55,6 +55,8 @@ class NearestTuning(Section):
     most_of_all: float = number(0.25, most=1)
     #: squared distances up to which all points are gone through for the queries that are left, which are few
     few_pairs: int = number(1 << 21, gpu=1 << 27, least=0)
+    #: the largest number of these queries: each takes a thousand bytes of counters
+    few_queries: int = number(1024, least=0, most=1 << 20)
     #: the largest k for which they are: the row of a query is sorted by one work-group
     most_of_few: int = number(1024, least=0)
     #: factor by which each search over cells reaches farther than the one before (H200, 10 M points: with 2 even clouds

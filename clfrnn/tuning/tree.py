@@ -63,9 +63,10 @@ class TreeTuning(Section):
     bands: tuple[tuple[float, int], ...] = number(((22.0, 4), (300.0, 8), (math.inf, 16)), least=1, power_of_two=True)
     #: largest number of queries of a band where queries are sorted by radius
     ranked_band: int = number(8, least=1, power_of_two=True)
-    #: the same, and the largest number of points of a chunk, where neighbors wait to be taken together
-    waiting_band: int = number(4, least=1, power_of_two=True)
-    waiting_chunk: int = number(8, least=1, power_of_two=True)
+    #: the same where neighbors wait to be taken together
+    waiting_band: int = number(4, least=1, most=16, power_of_two=True)
+    #: the largest number of points of a chunk there
+    waiting_chunk: int = number(8, least=1, most=16, power_of_two=True)
     #: leaves of such a packet after which its queries are left to searches of their own: where points are few beside
     #: many, first bounds reach far into these
     waiting_leaves: int = number(4096, least=1)

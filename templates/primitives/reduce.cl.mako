@@ -80,8 +80,8 @@ void box_and_images(const int n, const int span, global const real *restrict poi
 // a sample as the widest axis has between them, within the box of all points. Where the box is not far wider, it is the bulk.
 // Launch: one group of ${work_group_size}.
 // In: points (n, dim), of which one out of every `stride` is sampled, at most ${bulk_sample} of them; boxes: from box_start on
-// the box of all points. Out: bulk: from bulk_start on its low
-// and its high corner, and the logarithm of how far strays lie beyond it.
+// the box of all points. Out: bulk: from bulk_start on its low and its high corner, and the logarithm of how far strays lie
+// beyond it.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void find_bulk(const int sampled, const int stride, global const real *restrict points, global const real *restrict boxes,
                const int box_start, global real *restrict bulk, const int bulk_start)

@@ -400,7 +400,7 @@ def test_clusters(printed):
     titles, _, *rows = printed(cluster, "--points", "900", "--kernels")
 
     assert [row[:2] for row in rows] == [
-        [f"{cloud}, 900", f"`{search}`"] for cloud in clouds.CLOUDS for search in cluster.SEARCHES
+        [f"{cloud}, 900", f"`{search}`"] for cloud in {**clouds.CLOUDS, **clouds.CROWDS} for search in cluster.SEARCHES
     ]
     for row in rows:
         assert len(row) == len(titles)

@@ -297,6 +297,7 @@ def test_many_points_find_all_in_few_searches(session):
 def test_few_queries_go_through_the_cells_that_there_are(session, monkeypatch):
     """Points are sorted again for many queries, and where cells are not narrower than the radius."""
     built, searches = [], []
+    session = tuned(session, nearest={"few_pairs": 0})
 
     def build(cloud, method, problem, plain=Cloud.build):
         built.append(problem.radius)

@@ -125,6 +125,25 @@ def test_the_nearest_of_strays(session, far, include_self):
     assert_rows(clfrnn.nearest(points, 9, include_self=include_self, session=session), expected)
 
 
+@pytest.mark.parametrize("construction", ["morton", "median"])
+def test_points_that_coincide_in_small_leaves(session, construction):
+    """A tree leaves out those behind the first ones, where these have the lower numbers."""
+    points = cloud("coincident", 3, "float32")
+    options = {"method": "aabb_tree", "construction": construction, "leaf_size": 4}
+    for k in (1, 6):
+        assert_rows(clfrnn.nearest(points, k, session=session, **options), nearest_truth("coincident", 3, "float32", k))
+
+
+def test_a_square_at_the_end_of_the_range(session):
+    """A pair is one of neighbors where its squared distance is below that of the largest radius, whoever finds it."""
+    points = cloud("coincident", 3, "float32")[:300] * np.float32(1e9)
+    points[7] = 1.8446743e19, 0, 0
+    for method in ("strips", "aabb_tree", "brute_force"):
+        with np.errstate(over="ignore"):
+            expected = reference.nearest(points, 3)
+        assert_rows(clfrnn.nearest(points, 3, method=method, session=session), expected)
+
+
 def test_packets_serve_crowds(session):
     """On a GPU a cloud of halos has first bounds for its points; a condition and other queries do without them."""
     session = as_gpu(session)

@@ -18,6 +18,7 @@ from ...results import Nearest
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ...tuning import Tuning
+from .plan import largest_reach
 from .rounds import ShortRows
 
 __all__ = ["FewQueriesConfig", "fill_rows_of_few", "plan_few_queries"]
@@ -65,9 +66,11 @@ def fill_rows_of_few(
     parts = max(1, min(-(-n // size), _GROUPS_A_UNIT * busy_units(session.profile) // m))
     counts, taken = (_zeros(session, each) for each in (m << _DIGIT, m))
     # Of the known bits of a squared distance and of a number, how many neighbors are wanted, and whether all is known.
+    reach = points.dtype.type(largest_reach(real))
+    farthest = reach * reach
     word = np.dtype(np.uint64 if real == "double" else np.uint32)
     states = session.upload(np.tile(np.array([0, 0, k, 0], word), m), purpose="the keys of few queries")
-    asked = points.base_data, few.positions.base_data, few.rows.base_data, int(of_points), states.base_data
+    asked = points.base_data, few.positions.base_data, few.rows.base_data, int(of_points), farthest, states.base_data
     for at in range((8 * REAL_SIZE[real] + 32) // _DIGIT):
         session.launch(kernels["count_keys"], m * parts * size, size, n, parts, at, *asked, counts.base_data)
         session.launch(kernels["choose_bits"], m, size, m, at, states.base_data, counts.base_data)

@@ -112,14 +112,14 @@ class UnboundedSearch:
         systems = systems_of(request, self.cloud.tables)
         sources = self.cloud.points if request.queries is None else request.queries
         found = rows_for(traversal, request.m, self.k, vectors=vectors)
-        bounds = first_bounds(traversal, request, self.k)
-        event = fill_rows(traversal, request, found, bounds=bounds, ordered=True)
+        bounds = None if step.method.name in _BY_CELLS else first_bounds(traversal, request, self.k)
+        event = fill_rows(traversal, request, found, bounds=bounds, fresh=True)
         complete = step.wider is None and bounds is None
         short = None if complete else find_short_rows(session, found.indices, sources)
         traversal.checks.settle()
         while short is not None:
             before, itself = traversal, request.queries is None and not include_self
-            if bounds is None and where is None and self._are_few(short):
+            if where is None and self._are_few(short):
                 event = fill_rows_of_few(session, self.cloud.points, short, found, of_points=itself)
                 step = step._replace(wider=None)
                 break
@@ -133,7 +133,7 @@ class UnboundedSearch:
             radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
             asked["include_self"] = True
             again = make_request(traversal, short.positions, radius=radii, query_batch=asking, known=True, **asked)
-            event = fill_rows(traversal, again, found, ordered=True, again=short, of_points=itself)
+            event = fill_rows(traversal, again, found, fresh=True, again=short, of_points=itself)
             short = None if step.wider is None else find_short_rows(session, found.indices, sources, short)
         if vectors and request.m:
             event = measure(
@@ -188,8 +188,9 @@ class UnboundedSearch:
 
     def _are_few(self, short: ShortRows) -> bool:
         """Whether going through all points takes less time for these queries than a structure built for them."""
-        numbers, pairs = self.session.tuning.nearest, short.rows.size * self.n
-        return not self.cloud.tables.domain.kind and self.k <= numbers.most_of_few and pairs <= numbers.few_pairs
+        numbers, queries = self.session.tuning.nearest, short.rows.size
+        few = queries <= numbers.few_queries and queries * self.n <= numbers.few_pairs
+        return few and self.k <= numbers.most_of_few and not self.cloud.tables.domain.kind
 
     @property
     def _pending(self) -> PendingBox:
@@ -273,8 +274,10 @@ class UnboundedSearch:
 
     def _crowds(self, survey: Survey) -> bool:
         """Whether packets of queries go through a tree, as points crowd so much that one reach serves few of them."""
-        numbers, serves = self.session.tuning.nearest, self.cloud.real == "float" and not self.cloud.tables.domain.kind
-        return survey.unevenness > numbers.uneven and self.together and serves and self.k <= numbers.register_places
+        numbers = self.session.tuning.nearest
+        if not (self.together and survey.unevenness > numbers.uneven and self.k <= numbers.register_places):
+            return False
+        return self.cloud.real == "float" and not self.cloud.tables.domain.kind
 
     def _options(self, method: Method) -> dict[str, Any]:
         """The options of a method; leaves of a tree are those for somewhat more than k neighbors."""

