@@ -79,7 +79,7 @@ void find_first_bounds(const int frnn_n, ${point_layout.constant_array("frnn_sor
 
 <%def name="squared_distance()">
 % for c in range(dim):
-        const real away${c} = others[${c * near} + s] - own${c};
+        const real offset${c} = others[${c * near} + s] - own${c};
 % endfor
-        const real square = ${" + ".join(f"away{c} * away{c}" for c in range(dim))};
+        const real square = ${" + ".join(f"offset{c} * offset{c}" for c in range(dim))};
 </%def>
