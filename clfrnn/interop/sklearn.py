@@ -457,6 +457,10 @@ class DBSCAN(ClusterMixin, _Estimator):  # type: ignore[misc]
         self.p = p
         self.n_jobs = n_jobs
 
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """The labels of points: those of :meth:`fit`, whose arguments it has."""
+        return self.fit(X, y, sample_weight).labels_
+
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:  # noqa: ARG002 — as estimators have it
         """Find the clusters of points.
 

@@ -207,7 +207,7 @@ def edge_vectors(
 
     Parameters
     ----------
-    x : (n, dim) tensor, through which gradients flow
+    x : (n, dim) tensor, or (n,) for one coordinate, through which gradients flow
     edge_index : (2, edges) of :func:`radius_graph` with the flow "source_to_target"
     shifts : (edges, dim) periodic images, as :func:`radius_graph` returns them
     cell : (dim, dim) lattice vectors as rows, or (dim,) lengths of a box, through which gradients flow where it is a
@@ -228,6 +228,7 @@ def edge_vectors(
     >>> [round(each, 3) for each in far.tolist()], x.grad.ravel().tolist()
     ([0.2, 0.2], [2.0, -2.0])
     """
+    x = x.unsqueeze(-1) if x.dim() == 1 else x
     vectors = x[edge_index[0]] - x[edge_index[1]]
     if shifts is None:
         return vectors

@@ -15,11 +15,16 @@ from ..functions import NeighborFunction
 
 __all__ = ["weighted_dbscan"]
 
+#: Sums are compensated (Neumaier 1974), so that the order of neighbors does not decide at the threshold.
 _WEIGHTS_IN_REACH = NeighborFunction(
     arguments="global const real *weights, global real *sums",
-    state="real sum = weights[i];",
-    per_neighbor="sum += weights[j];",
-    finish="sums[i] = sum;",
+    state="real sum = weights[i], lost = 0;",
+    per_neighbor="""
+        const real next = sum + weights[j];
+        lost += fabs(sum) >= fabs(weights[j]) ? (sum - next) + weights[j] : (weights[j] - next) + sum;
+        sum = next;
+    """,
+    finish="sums[i] = sum + lost;",
 )
 _LOWEST_CLUSTER = NeighborFunction(
     arguments="global const int *of_core, global int *labels",

@@ -137,3 +137,10 @@ def test_pickles_search_anew(points):
 def test_what_is_refused(points, call, words):
     with pytest.raises(ValueError, match=words):
         call(points)
+
+
+def test_weights_that_reach_the_threshold_together():
+    """Ten tenths are one, in whatever order neighbors come; also by position."""
+    weights = np.full(10, 0.1)
+    found = ours.DBSCAN(eps=1.0, min_samples=1).fit_predict(np.zeros((10, 1)), None, weights)
+    assert found.tolist() == [0] * 10

@@ -115,3 +115,11 @@ def test_neighbor_lists_as_tensors(session, x):
 def test_what_is_refused(x, call, words):
     with pytest.raises(ValueError, match=words):
         call(x)
+
+
+def test_vectors_of_edges_in_one_dimension():
+    x = torch.tensor([0.1, 0.9, 0.5])
+    edges, shifts = face.radius_graph(x, 0.3, box=[1.0], shifts=True)
+    vectors = face.edge_vectors(x, edges, shifts, cell=[1.0])
+    assert vectors.shape == (2, 1)
+    assert torch.allclose(vectors.norm(dim=1), torch.tensor([0.2, 0.2]))
