@@ -68,8 +68,8 @@ def dbscan(
     -----
     Core points are linked by union-find while their neighbors are visited, so no list is made. Cost: that of building
     an index, a count, a visit of the core points, a visit of the others, and about six passes over the points; with
-    `min_samples` 1 that of :func:`friends_of_friends`. Where points crowd, those of a narrow cell are counted and linked
-    together, so that a crowd costs time by its points, not its pairs: see :doc:`clusters`. Not waited for.
+    `min_samples` 1 that of :func:`friends_of_friends`. Where points crowd, those of a narrow cell are counted and
+    linked together, so that a crowd costs time by its points, not its pairs: see :doc:`clusters`. Not waited for.
 
     Source: Ester, Kriegel, Sander and Xu (1996); Prokopenko, Lebrun-Grandié and Arndt (2023) for unions in a
     visit.
