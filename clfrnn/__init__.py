@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import cluster, files, geometry
+    from . import cluster, files, geometry, interop
     from .answers.kernel_source import KernelSource
     from .api import build_index, nearest, search
     from .compilation import precompile
@@ -69,6 +69,7 @@ __all__ = [
     "devices",
     "files",
     "geometry",
+    "interop",
     "nearest",
     "precompile",
     "search",
@@ -110,7 +111,7 @@ _MODULE_OF = {
 
 
 #: Modules that are public by themselves.
-_MODULES = frozenset(["cluster", "files", "geometry"])
+_MODULES = frozenset(["cluster", "files", "geometry", "interop"])
 
 
 def __getattr__(name: str) -> Any:

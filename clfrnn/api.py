@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from .answers.count_nearest import NearestArguments, find_nearest
 from .answers.lists.query import ListArguments, query_list
-from .answers.lists.state import ListState
 from .answers.nearest.rows import check_k
 from .answers.nearest.unbounded import UnboundedSearch
 from .conditions import Condition, parts_of
 from .errors import InvalidInputError
 from .index import Index
-from .methods.named import check_keywords, check_method
+from .methods.named import check_method
 from .methods.traversal import Traversal
+from .points.adoption import adopt
 from .points.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Rows, Sort
 from .points.sessions import choose_session
 from .points.transfer import on_host
@@ -99,10 +99,10 @@ def search(
     >>> clfrnn.search([[0.0, 0.0], [3.0, 4.0], [9.0, 9.0]], 5.0)[1].tolist()
     [0]
     """
-    check_keywords(search, method, options)
-    named = check_method(method, options)
+    named = check_method(method, options, search)
     session = choose_session(session, points, queries, radius, batch, where)
     with session.lock:
+        points, queries = adopt(session, points, "points"), adopt(session, queries, "queries")
         radius, per_query = on_host(session, radius)
         structure, _ = build(
             session,
@@ -127,7 +127,7 @@ def search(
             where=where,
             query_batch=query_batch,
         )
-        found = query_list(Traversal(structure), ListState(session), queries, given, loops=False)
+        found = query_list(Traversal(structure), None, queries, given)
         return found.to_host() if to_host else found
 
 
@@ -178,8 +178,7 @@ def build_index(
     >>> index.count().get().tolist()
     [0, 0]
     """
-    check_keywords(build_index, method, options)
-    named = check_method(method, options)
+    named = check_method(method, options, build_index)
     session = choose_session(session, points)
     with session.lock:
         structure, chosen = build(
@@ -246,9 +245,9 @@ def nearest(
     Without a radius, neighbors are those whose squared distance does not exceed the largest finite square of a number;
     a PrecisionWarning says where rows are not full because points lie farther apart.
     The first search then reaches as far as a ball of an even cloud holds somewhat more than k points, and queries with
-    fewer neighbors are searched again with wider and wider reaches, at last in a tree without any. Cost: that of
-    building an index, one visit, and a wait for the number of these queries, for each reach; a wait for the bounds of
-    the points comes first. Even clouds take two reaches, uneven ones more.
+    fewer neighbors are searched again with wider and wider reaches, at last in a tree without any. Cost: a visit and a
+    wait for the number of these queries for each reach, and that of building an index, once where few are left, else
+    for each reach; a wait for the bounds of the points comes first. Even clouds take two reaches, uneven ones more.
 
     Examples
     --------
@@ -257,11 +256,11 @@ def nearest(
     >>> found.indices.get().tolist()
     [[1], [0], [1]]
     """
-    check_keywords(nearest, method, options)
-    named, k = check_method(method, options), check_k(k)
+    named, k = check_method(method, options, nearest), check_k(k)
     session = choose_session(session, points, queries, radius, batch, where)
     domain = box, cell, periodic
     with session.lock:
+        points, queries = adopt(session, points, "points"), adopt(session, queries, "queries")
         if radius is not None:
             radius, per_query = on_host(session, radius)
             structure, _ = build(

@@ -25,6 +25,7 @@ __all__ = [
     "one_radius",
     "raise_non_finite",
     "round_radii",
+    "too_wide",
 ]
 
 #: The name in OpenCL C of each dtype in which distances are computed.
@@ -33,6 +34,9 @@ DTYPE_OF: dict[str, np.dtype[Any]] = {real: dtype for dtype, real in REAL_OF.ite
 
 #: Largest number of rows: kernels count rows in int32, and round their number up.
 MOST_ROWS = 2**31 - 2**22
+
+#: Points have at most as many coordinates, as no method serves more.
+MOST_COORDINATES = 12
 
 #: Integers up to these powers of two are exact, by dtype.
 _EXACT = {np.dtype(np.float32): 24, np.dtype(np.float64): 53}
@@ -95,11 +99,21 @@ def check_shape(array: Any, name: str) -> Any:
             "pass one row of coordinates for each point",
             argument=name,
         )
+    if array.shape[1] > MOST_COORDINATES:
+        raise InvalidInputError(too_wide(array.shape[1]), argument=name)
     if array.shape[0] > MOST_ROWS:
         raise InvalidInputError(
             f"expected at most {MOST_ROWS:,} rows, got {array.shape[0]:,}; split the array", argument=name
         )
     return array
+
+
+def too_wide(dim: int) -> str:
+    """What an error says of points with more coordinates than any method serves."""
+    return (
+        f"expected at most {MOST_COORDINATES} coordinates a point, got {dim}; no method serves that many: leave out "
+        "columns that are no coordinates, or project the points"
+    )
 
 
 def _as_real(

@@ -14,6 +14,7 @@ import pyopencl.array as cla
 from .arrays import is_device_array, is_masked
 from .errors import InvalidInputError
 from .functions import Argument, ConditionCode, check_name, check_text
+from .host.dlpack import to_numpy
 from .scanner import (
     Token,
     check_names,
@@ -236,7 +237,8 @@ def _take(name: str, value: Any) -> tuple[Argument, Any]:
 def _host(name: str, value: Any) -> np.ndarray[Any, Any]:
     """A copy of a number or a host array, contiguous and in native byte order."""
     try:
-        array = np.array(value, order="C", copy=True)
+        foreign = hasattr(value, "__dlpack__") and not hasattr(value, "__array__")
+        array = np.array(to_numpy(value) if foreign else value, order="C", copy=True)
     except (ValueError, TypeError, RuntimeError) as error:
         raise InvalidInputError(
             f"expected a number or an array of numbers, got {type(value).__name__} that numpy cannot convert "

@@ -15,11 +15,12 @@ import numpy.typing as npt
 import pyopencl as cl
 import pyopencl.array as cla
 
+from .host.libraries import optional_library
 from .host.locks import queue_lock
 from .host.memory import check_host_memory
 from .host.process import check_process
 
-__all__ = ["ArrayOperations", "DeviceArray", "read_only_copy", "read_strided"]
+__all__ = ["ArrayOperations", "DeviceArray", "edges_on_gpu", "read_only_copy", "read_strided"]
 
 Element_co = TypeVar("Element_co", bound=np.generic, covariant=True)
 
@@ -71,6 +72,16 @@ class ArrayOperations(abc.ABC):
     @abc.abstractmethod
     def operate(self, operation: str, out: DeviceArray[Any], sides: Sequence[Any]) -> None:
         """Enqueue an operation on arrays of one layout and numbers, all of one dtype."""
+
+    @abc.abstractmethod
+    def address_for_cuda(self, array: DeviceArray[Any], ordinal: int) -> int | None:
+        """An address of CUDA with the elements of an array, until the next call; None where there is none."""
+
+    @abc.abstractmethod
+    def edges_for_cuda(
+        self, offsets: DeviceArray[Any], indices: DeviceArray[Any], ordinal: int, *, points_first: bool
+    ) -> Any:
+        """The pairs of a list as two rows of int64 in memory that CUDA addresses; None where there is none."""
 
     @abc.abstractmethod
     def reduce(self, reduction: str, array: DeviceArray[Any]) -> Any:
@@ -169,6 +180,49 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
     def __dlpack_device__(self) -> tuple[int, int]:
         """The host, where the copy is."""
         return _DLPACK_HOST
+
+    def to_torch(self, device: Any = None, *, out: Any = None) -> Any:
+        """A tensor of PyTorch with the same elements.
+
+        Parameters
+        ----------
+        device : the tensor's device; the CPU when not given
+        out : a tensor of the same shape, of any dtype and device, to copy to
+
+        Returns
+        -------
+        A tensor, which shares no memory with the array
+
+        Raises
+        ------
+        ClfrnnError
+            PyTorch is not installed.
+
+        Notes
+        -----
+        Cost: a copy to the host. For a tensor on the GPU of the array, two copies on the GPU instead, where its driver
+        imports memory of CUDA: see :doc:`arrays`.
+        """
+        torch = optional_library("torch", "to_torch()")
+        place = out.device if out is not None else torch.device("cpu" if device is None else device)
+        shown = self._shown_on(torch, place) if place.type == "cuda" else None
+        found = torch.from_numpy(self.get()) if shown is None else shown
+        if out is not None:
+            out.copy_(found)
+        else:
+            out = found if found.device == place and shown is None else found.to(place, copy=True)
+        if shown is not None:
+            torch.cuda.current_stream(place).synchronize()  # before the memory is written to again
+        return out
+
+    def _shown_on(self, torch: Any, place: Any) -> Any:
+        """A tensor on a GPU over memory that both drivers see, until the next one; None where there is none."""
+        operations, ordinal = self.allocator, _ordinal(torch, place)
+        if not isinstance(operations, ArrayOperations):
+            return None
+        with _lock_of(self.queue):
+            address = operations.address_for_cuda(self, ordinal)
+        return None if address is None else torch.as_tensor(_AtAddress(self, address), device=f"cuda:{ordinal}")
 
     def get(self, queue: cl.CommandQueue | None = None, ary: npt.NDArray[Any] | None = None) -> npt.NDArray[Element_co]:
         """A copy in host memory, waited for, in `ary` where that is given; slices with steps are copied too.
@@ -413,6 +467,37 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
     def squeeze(self) -> DeviceArray[Element_co]:
         """A view without the axes of length 1."""
         return self[tuple(0 if length == 1 else slice(None) for length in self.shape)]
+
+
+def edges_on_gpu(
+    torch: Any, place: Any, offsets: DeviceArray[Any], indices: DeviceArray[Any], *, points_first: bool
+) -> Any:
+    """The pairs of a list as a tensor on a GPU, (2, pairs) int64, over memory that both drivers see; else None."""
+    operations = indices.allocator
+    if place.type != "cuda" or not isinstance(operations, ArrayOperations):
+        return None
+    ordinal = _ordinal(torch, place)
+    with _lock_of(indices.queue):
+        shared = operations.edges_for_cuda(offsets, indices, ordinal, points_first=points_first)
+    return None if shared is None else torch.as_tensor(shared, device=f"cuda:{ordinal}")
+
+
+def _ordinal(torch: Any, place: Any) -> int:
+    """The number of a GPU, as CUDA counts them."""
+    return int(torch.cuda.current_device() if place.index is None else place.index)
+
+
+class _AtAddress:
+    """The elements of an array at an address of CUDA, as libraries take them."""
+
+    def __init__(self, array: DeviceArray[Any], address: int) -> None:
+        self.__cuda_array_interface__ = {
+            "shape": array.shape,
+            "typestr": array.dtype.str,
+            "data": (address, False),
+            "version": 3,
+            "stream": None,
+        }
 
 
 def _lock_of(queue: cl.CommandQueue | None) -> AbstractContextManager[Any]:

@@ -33,6 +33,7 @@ __all__ = [
     "Census",
     "ConditionCode",
     "NeighborFunction",
+    "Waiting",
     "WalkFunction",
     "check_name",
     "check_text",
@@ -188,6 +189,14 @@ class Census(NamedTuple):
     slots: int  #: the most that wait, as ``per_neighbor`` runs for others at once
 
 
+class Waiting(NamedTuple):
+    """How a function takes neighbors that have waited in local memory; it reads no more than j and d2."""
+
+    taken: str  #: runs for the neighbors of a query that wait, also where there are none
+    forgotten: str  #: runs where the search of a query is given up, which then has no neighbors
+    slots: int  #: the most that wait
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class WalkFunction:
     """A function as walks run it: a user's function, or one of the library's own with further facts."""
@@ -207,6 +216,11 @@ class WalkFunction:
     costly: bool = False
     #: how it takes neighbors where a walk counts them first; None where it need not
     census: Census | None = None
+    #: how it takes neighbors some at a time, in packets of queries; None where it takes each at once
+    waiting: Waiting | None = None
+    #: how many neighbors it keeps, an expression in its arguments, where points that coincide stand in the order of
+    #: their numbers: the walk then leaves out those behind as many; "" where it meets all neighbors
+    enough: str = ""
     #: the number of a query, as conditions see it
     number: str = "i"
     #: the type of the offsets by which it writes the indices of neighbors, a sector of memory at once and nothing else;
@@ -216,11 +230,12 @@ class WalkFunction:
     condition: ConditionCode | None = None
 
     def __hash__(self) -> int:
-        return self._hash
+        return hash(self.key)
 
     @functools.cached_property
-    def _hash(self) -> int:
-        return hash(dataclasses.astuple(self))
+    def key(self) -> str:
+        """What equal functions share and no others have, as a text, which remembers its hash; programs go by it."""
+        return repr(dataclasses.astuple(self))
 
     @functools.cached_property
     def parsed_arguments(self) -> tuple[Argument, ...]:

@@ -131,6 +131,13 @@ class Index:
         DeviceMemoryError
             There is no memory for the new points. After any error the index still has its old points and box.
 
+        Warns
+        -----
+        PrecisionWarning
+            The radius is near the rounding of the coordinates, as for :func:`search`. Of a device array, the call that
+            reads its bounds warns, and only where all points lie far out on one side of the origin, as bounds do not
+            tell of others; with a batch, none warns.
+
         Notes
         -----
         Cost: that of building, without its survey. A device array is not waited for, but the check of the array eight
@@ -253,7 +260,8 @@ class Index:
 
         Returns
         -------
-        The event of the visit, not waited for; later work on the session's queue runs after it
+        The event of the visit, not waited for; later work on the session's queue runs after it, and so does what
+        pyopencl does on other queues with the device arrays that were given
 
         Raises
         ------
@@ -360,7 +368,7 @@ class Index:
             where=where,
             query_batch=query_batch,
         )
-        found = query_list(self._traversal, self._lists, queries, given, loops=True)
+        found = query_list(self._traversal, self._lists, queries, given)
         return found.to_host() if to_host else found
 
     def query_blocks(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyopencl.array as cla
@@ -23,14 +23,16 @@ from .points.deferred_checks import DeferredChecks, check_near
 from .points.periodic_box import survey_left_box
 from .points.plane import in_plane
 from .points.rounding import largest_of, warn_of_rounding
-from .points.transfer import common_real, take_points
+from .points.transfer import take_searched
 from .primitives.readback import PendingBox
 from .primitives.reduce import bounding_box, survey_points
 from .problem import Problem
 from .runtime.session import Session
 from .survey import Survey
 
-__all__ = ["Cloud", "build", "choose"]
+__all__ = ["Cloud", "build", "choose", "plan_for"]
+
+Found = TypeVar("Found")
 
 
 class Cloud(NamedTuple):
@@ -95,8 +97,8 @@ class Cloud(NamedTuple):
         n, dim = self.points.shape
         if self.bounds is None:
             return Survey(n=n, low=(0.0,) * dim, high=(0.0,) * dim)
-        if crowding and n:
-            survey, bad_row = survey_points(self.session, self.placed, radius, self.bounds)
+        if n:
+            survey, bad_row = survey_points(self.session, self.placed, radius if crowding else None, self.bounds)
         else:
             found = self.bounds.read()
             survey, bad_row = Survey(n=n, low=found.low, high=found.high), found.first_bad
@@ -107,7 +109,7 @@ class Cloud(NamedTuple):
         space, corners = self.tables.domain.space, (survey.low, survey.high)
         check_near("points", space, *corners, self.real)
         low, high = space.filled(*corners)
-        survey = dataclasses.replace(survey, low=low, high=high)
+        survey = dataclasses.replace(survey, low=low, high=high, bulk=space.filled(*survey.without_strays))
         return survey if self.tables.holds(*corners) else survey_left_box(survey, radius)
 
     def problem(self, radius: float, survey: Survey, *, options: Mapping[str, Any], why: str = "") -> Problem:
@@ -120,12 +122,13 @@ class Cloud(NamedTuple):
         checks = DeferredChecks(
             self.session,
             dtype=self.points.dtype,
-            dim=problem.dim,
+            dim=self.points.shape[1],
             radius=problem.radius,
-            space=problem.space,
+            space=self.domain.space,
             points=self.bounds,
         )
-        return method.build(self.session, problem, checks, NewPoints(self.points, self.bounds, self.tables))
+        new = NewPoints(self.points, self.bounds, self.tables)
+        return method.build(self.session, problem, checks, plan_for(self.session, problem, method), new=new)
 
 
 def choose(session: Session, problem: Problem, *, queries: int | None, varied: bool = False) -> tuple[Method, Problem]:
@@ -133,8 +136,27 @@ def choose(session: Session, problem: Problem, *, queries: int | None, varied: b
 
     `queries` is their number, None for an index; `varied` says whether their radii differ.
     """
+    return _once(session, _choose, problem, queries, varied)
+
+
+def _choose(session: Session, problem: Problem, queries: int | None, varied: bool) -> tuple[Method, Problem]:
     method, why = choose_method(problem, session.profile, session.tuning, queries=queries, varied=varied)
     return method, dataclasses.replace(problem, options=method.check({}), why=why)
+
+
+def plan_for(session: Session, problem: Problem, method: Method) -> Any:
+    """The plan of a method, see :class:`~clfrnn.methods.base.Method`; the same one for equal problems."""
+    return _once(session, _plan, problem, method)
+
+
+def _plan(session: Session, problem: Problem, method: Method) -> Any:
+    return method.plan(problem, session.profile, session.tuning)
+
+
+def _once(session: Session, find: Callable[..., Found], problem: Problem, *facts: Any) -> Found:
+    """What follows from a problem and a device alone, found once for the same points; a batch equals no other."""
+    alone = problem.domain.num_points is not None
+    return find(session, problem, *facts) if alone else session.once(find, problem, *facts)
 
 
 def build(
@@ -156,9 +178,7 @@ def build(
     `domain` are box, cell and periodic axes. `queried_once` are the queries of a single search, or None for an index;
     `query_batch` are their systems. With `linked`, the structure serves to link points, see :mod:`.answers.linking`.
     """
-    array, raw, rows, largest_coordinate = take_points(
-        session, points, "points", real=common_real(session, points, queried_once)
-    )
+    array, raw, rows, largest_coordinate = take_searched(session, points, queried_once)
     is_open = all(each is None for each in (*domain, batch))
     if linked and named is None and is_open and array.shape[1] == 1 and array.size:
         array = in_plane(session, array)

@@ -32,7 +32,7 @@ class Problem:
     real: str
     radius: float
     survey: Survey
-    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict, hash=False)
     #: the reason for this method, in words
     why: str = ""
     #: the corners of the points, where the survey's are older
@@ -67,6 +67,27 @@ class Problem:
     def high(self) -> tuple[float, ...]:
         """The high corner of the points."""
         return self.survey.high if self.corners is None else self.corners[1]
+
+    @functools.cached_property
+    def without_strays(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The corners of the points without strays, as far as the survey knows of these: between them lie most cells.
+
+        Points that have moved have the bulk that was surveyed, as long as they reach beyond it on all sides.
+        """
+        low, high = self.survey.without_strays
+        moved = self.corners is not None and not (self.survey.has_strays and self._surround(low, high))
+        return (self.low, self.high) if moved else (low, high)
+
+    def _surround(self, low: tuple[float, ...], high: tuple[float, ...]) -> bool:
+        """Whether points lie on all sides of a box."""
+        return all(a <= b for a, b in zip(self.low, low, strict=True)) and all(
+            a <= b for a, b in zip(high, self.high, strict=True)
+        )
+
+    @property
+    def has_strays(self) -> bool:
+        """Whether a few points lie far from all others."""
+        return self.without_strays != (self.low, self.high)
 
     @property
     def starts(self) -> tuple[float, ...]:

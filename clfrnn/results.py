@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .device_array import DeviceArray, read_only_copy
-from .errors import ClfrnnError, InvalidInputError
+from .device_array import DeviceArray, edges_on_gpu, read_only_copy
+from .errors import InvalidInputError
+from .host.libraries import optional_library
 from .host.locks import HasLock
 
 if TYPE_CHECKING:
@@ -215,7 +216,7 @@ class NeighborList:
         arrays = {name: self._field(name) for name in _FIELDS}
         return (_restore, (arrays, self._facts()))
 
-    def _check_single_images(self) -> None:
+    def _check_single_images(self, wanted_by: str) -> None:
         """Raise where a row holds a point twice."""
         rows, points = self.to_coo()
         order = np.lexsort((points, rows))
@@ -223,9 +224,9 @@ class NeighborList:
         if again.any():
             k = order[int(np.argmax(again))]
             raise InvalidInputError(
-                f"query {rows[k]} sees several images of point {points[k]}, and a matrix has one place for "
+                f"query {rows[k]} sees several images of point {points[k]}, and there is one place for "
                 "them; use to_coo(), or a radius below half the length of the box",
-                argument="to_scipy",
+                argument=wanted_by,
             )
 
     @property
@@ -264,16 +265,98 @@ class NeighborList:
         Distances of zero are stored entries. A matrix has one entry for each pair of points, so that several images of
         one pair raise.
         """
-        try:
-            from scipy.sparse import csr_array  # noqa: PLC0415 — scipy is optional
-        except ImportError:
-            raise ClfrnnError("to_scipy() needs scipy: pip install scipy") from None
+        sparse = optional_library("scipy.sparse", "to_scipy()")
         host = self.to_host()
         if self._images and host.num_pairs:
-            self._check_single_images()
+            self._check_single_images("to_scipy")
         weights = np.ones(host.num_pairs, self.dtype) if host.distances is None else host.distances
         # copied, as sparse matrices are sorted and scaled in place
-        return csr_array((weights, host.indices, host.offsets), shape=(len(self), self.num_points), copy=True)
+        return sparse.csr_array((weights, host.indices, host.offsets), shape=(len(self), self.num_points), copy=True)
+
+    def to_torch(self, device: Any = None, *, points_first: bool = False) -> Any:
+        """Return the pairs as a tensor of PyTorch, (2, pairs) int64: query ids, then point ids, as :meth:`edge_index`.
+
+        Parameters
+        ----------
+        device : the tensor's device; the CPU when not given. On the GPU of the list, pairs are copied as by
+            :meth:`DeviceArray.to_torch`
+        points_first : whether point ids stand in the first row, as edges from neighbors to queries have them
+
+        Raises
+        ------
+        ClfrnnError
+            PyTorch is not installed.
+        """
+        torch = optional_library("torch", "to_torch()")
+        place = torch.device("cpu" if device is None else device)
+        if self._on_device and place.type == "cuda":
+            shared = edges_on_gpu(torch, place, self.offsets, self.indices, points_first=points_first)
+            if shared is not None:
+                return shared
+        edges = torch.empty((2, self.num_pairs), dtype=torch.int64, device=place)
+        points, queries = (edges[0], edges[1]) if points_first else (edges[1], edges[0])
+        if place.type == "cpu" or not self._on_device:
+            for row, ids in zip((queries, points), self.to_coo(), strict=True):
+                row.copy_(torch.from_numpy(np.array(ids)))
+            return edges
+        counts = self.offsets.to_torch(place).diff()
+        queries.copy_(torch.repeat_interleave(counts, output_size=self.num_pairs))
+        self.indices.to_torch(out=points)
+        return edges
+
+    def to_pandas(self) -> Any:
+        """Return the pairs as a ``pandas.DataFrame``, a row for each.
+
+        Its columns are "query" and "point", and what the list has of "distance", "vector_0" and so on, and "shift_0"
+        and so on.
+
+        Raises
+        ------
+        ClfrnnError
+            pandas is not installed.
+        """
+        pandas = optional_library("pandas", "to_pandas()")
+        host = self.to_host()
+        query_ids, point_ids = self.to_coo()
+        columns: dict[str, npt.NDArray[Any]] = {"query": query_ids, "point": point_ids}
+        if host.distances is not None:
+            columns["distance"] = host.distances
+        for name, array in (("vector", host.vectors), ("shift", host.shifts)):
+            if array is not None:
+                columns |= {f"{name}_{axis}": array[:, axis] for axis in range(array.shape[1])}
+        return pandas.DataFrame(columns)
+
+    def to_networkx(self) -> Any:
+        """Return the points and their pairs as a ``networkx.Graph``: all points are nodes, and each pair is one edge.
+
+        An edge has the attribute "distance" where the list has distances.
+
+        Raises
+        ------
+        InvalidInputError
+            The list is of other queries than the points, whose numbers would be those of points; or a pair has several
+            images, of which the graph has one.
+        ClfrnnError
+            networkx is not installed.
+        """
+        networkx = optional_library("networkx", "to_networkx()")
+        if len(self) != self.num_points:
+            raise InvalidInputError(
+                f"expected a list of the points themselves, got one of {len(self):,} queries for {self.num_points:,} "
+                "points; use to_coo(), and number queries behind the points",
+                argument="to_networkx",
+            )
+        host = self.to_host()
+        if self._images and host.num_pairs:
+            self._check_single_images("to_networkx")
+        graph = networkx.Graph()
+        graph.add_nodes_from(range(self.num_points))
+        pairs = [each.tolist() for each in self.to_coo()]
+        if host.distances is None:
+            graph.add_edges_from(zip(*pairs, strict=True))
+        else:
+            graph.add_weighted_edges_from(zip(*pairs, host.distances.tolist(), strict=True), weight="distance")
+        return graph
 
 
 # Objects of the host have the same classes. Type checkers see classes of their own, as the arrays are of other types.

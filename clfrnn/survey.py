@@ -5,9 +5,14 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import operator
 from typing import NamedTuple
 
 __all__ = ["Sample", "Survey", "occupancy_sample"]
+
+
+#: Cells of this share of a cloud's width, or smaller, are finer than keys of 20 bits for each axis tell apart.
+_FINE = 2.0**-18
 
 
 class Sample(NamedTuple):
@@ -57,26 +62,46 @@ def occupancy_sample(n: int, *, points: int, counted: int, slots: int) -> Sample
 class Survey:
     """The bounding box of the points, and how crowded the space around a point is.
 
-    ``low`` and ``high`` bound the finite points. ``others`` is the mean number of other points in a point's cell, a
-    cube of side `radius`; unlike ``n / volume`` it sees clusters. ``unevenness`` is the mean square of that number over
-    the square of its mean: about 1 where as many points are around every point, also in clusters, and larger where few
-    points have most of the neighbors. ``counted`` is the density around a point that an index found by a count in its
-    own cells, 0 where it made no count. ``sample`` says how `others` was found; it is None where all points were
-    counted.
+    ``low`` and ``high`` bound the finite points. ``bulk`` bounds the points without strays, see
+    /primitives/reduce.cl.mako; None where it was not found. ``others`` is the mean number of other points in a point's
+    cell, a cube of side `radius`; unlike ``n / volume`` it sees clusters. ``unevenness`` is the mean square of that
+    number over the square of its mean: about 1 where as many points are around every point, also in clusters, and
+    larger where few points have most of the neighbors. ``counted`` is the density around a point that an index found by
+    a count in its own cells, 0 where it made no count. ``sample`` says how `others` was found; it is None where all
+    points were counted.
     """
 
     n: int
     low: tuple[float, ...]
     high: tuple[float, ...]
+    bulk: tuple[tuple[float, ...], tuple[float, ...]] | None = None
     others: float = 0.0
     unevenness: float = 1.0
     counted: float = 0.0
     sample: Sample | None = None
+    #: the side of the cells in which `others` were counted, 0 where none were
+    cell: float = 0.0
+
+    @property
+    def crowds_finely(self) -> bool:
+        """Whether points have others in cells of a millionth of the cloud's width."""
+        low, high = self.without_strays
+        return 0 < self.cell < _FINE * max(map(operator.sub, high, low), default=0.0) and self.others >= 1
 
     @property
     def dim(self) -> int:
         """The number of coordinates of a point."""
         return len(self.low)
+
+    @property
+    def without_strays(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The corners of the points without strays, or of all points."""
+        return (self.low, self.high) if self.bulk is None else self.bulk
+
+    @property
+    def has_strays(self) -> bool:
+        """Whether a few points lie far from all others."""
+        return self.without_strays != (self.low, self.high)
 
     def density(self, cell_side: float) -> float:
         """The density around a point, in points per unit of volume; `others` was counted in cells of `cell_side`."""
@@ -89,7 +114,7 @@ class Survey:
             return math.log(self.counted)
         logarithm = sum(
             math.log(max(high / 2 - low / 2, 0.5 * cell_side, 5e-324)) + math.log(2)
-            for low, high in zip(self.low, self.high, strict=True)
+            for low, high in zip(*self.without_strays, strict=True)
         )
         mean = math.log(max(self.n, 1)) - logarithm
         local = -math.inf

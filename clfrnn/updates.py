@@ -19,7 +19,7 @@ from .points.deferred_checks import DeferredChecks, check_near
 from .points.periodic_box import check_images
 from .points.rounding import warn_of_rounding
 from .points.transfer import lies_ready, take_points
-from .prepare import Cloud, choose
+from .prepare import Cloud, choose, plan_for
 from .primitives.readback import Box
 from .problem import Problem
 from .runtime.session import Session
@@ -208,7 +208,7 @@ class PointUpdates:
                 structure.inherit(self._structure)
                 return structure, [*self._plans[:k], *self._plans[k + 1 :], self._plans[k]]
         method, problem = self._plan_anew(session, new)
-        structure = method.build(session, problem, checks, new)
+        structure = method.build(session, problem, checks, plan_for(session, problem, method), new=new)
         return structure, [*self._plans[1 - _MOST_PLANS :], _Planned(method, structure.problem, structure.plan)]
 
     def _plan_anew(self, session: Session, new: NewPoints) -> tuple[Method, Problem]:

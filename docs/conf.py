@@ -1,5 +1,7 @@
 """Sphinx: offline, warnings are errors (``sphinx-build -W docs docs/_build``)."""
 
+import importlib.util
+
 import clfrnn
 
 project = "clfrnn"
@@ -13,6 +15,7 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 napoleon_use_param = False
 napoleon_use_rtype = False
+autodoc_mock_imports = [] if importlib.util.find_spec("torch") else ["torch"]  # which is large, and only described
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_default_options = {"members": True}

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from clfrnn.answers.nearest.plan import plan_rows
+from clfrnn.domain.box import open_space
 from clfrnn.groups import busy_units, square_root
 from clfrnn.methods import METHODS, choose_method
 from clfrnn.methods.fenns.block_plan import block_memory
@@ -458,9 +459,8 @@ def _problem(neighbors: float = NEIGHBORS) -> Problem:
     """Points evenly in a unit cube, as many neighbors as the page says."""
     radius = (neighbors / (POINTS * math.pi * 4 / 3)) ** (1 / 3)
     survey = Survey(n=POINTS, low=(0.0,) * DIM, high=(1.0,) * DIM, others=POINTS * radius**3)
-    return Problem(
-        n=POINTS, dim=DIM, real="float", radius=radius, survey=survey, options={"coarse_shape": None}, box=None
-    )
+    options = {"coarse_shape": None}
+    return Problem(n=POINTS, domain=open_space(DIM), real="float", radius=radius, survey=survey, options=options)
 
 
 def _sources(name: str, profile: DeviceProfile, facts: dict[str, str]) -> str:

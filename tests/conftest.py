@@ -3,14 +3,16 @@
 ``CLFRNN_TEST_DEVICES`` selects ('pocl;intel:0', the grammar of PYOPENCL_TEST, which is honoured too),
 ``CLFRNN_TEST_SKIP`` leaves out devices whose 'platform|device|version' contains one of its ;-separated parts,
 ``CLFRNN_TEST_POINTS`` sets the size of random clouds. By default, a test runs each value of each of its parameters, and
-one of the core each method in each dimension and dtype; ``--all`` runs every combination, and the long tests. Of large
-products, one case of ``CLFRNN_TEST_SHARE`` is drawn, 40 where it is not set, and other cases on other devices; a third
-of them by default. A test fails by a word on standard error that it has not read itself, as Oclgrind's reports are.
+one of the core each two of its method, dimension and dtype; ``--all`` runs every combination, and the long tests. Of
+large products, one case of ``CLFRNN_TEST_SHARE`` is drawn, 40 where it is not set, and other cases on other devices; a
+third of them by default. A test fails by a word on standard error that it has not read itself, as Oclgrind's reports
+are.
 """
 
 import contextlib
 import dataclasses
 import functools
+import itertools
 import json
 import math
 import os
@@ -54,8 +56,8 @@ SHARE = int(os.environ.get("CLFRNN_TEST_SHARE", "40"))
 #: So many times fewer are drawn without --all.
 FEWER = 3
 
-#: Parameters of which every combination is run.
-COMBINED = {"way", "method", "dim", "dtype"}
+#: Parameters of which every two values are run together.
+COMBINED = ("way", "method", "dim", "dtype")
 
 #: Parameters that programs depend on: tests with the same ones run the same cases, as compiling takes longest.
 COMPILED = sorted({*COMBINED, "scene", "periodic", "domain"})
@@ -81,6 +83,12 @@ WAYS = {
 RECORDED = {
     path.stem: DeviceProfile.from_dict(json.loads(path.read_text())) for path in sorted(PROFILES.glob("*.json"))
 }
+
+
+#: A mark for tests on the default device of what other libraries compute in float64.
+needs_fp64 = pytest.mark.skipif(
+    "not __import__('clfrnn').default_session().profile.fp64", reason="the default device has no float64"
+)
 
 
 @functools.cache
@@ -145,7 +153,7 @@ def pytest_collection_modifyitems(config, items):
             left.update(found[-(-len(found) // (SHARE if whole else FEWER * SHARE)) :])
         elif not whole:
             core = found[0].get_closest_marker("core") is not None
-            left.update(repeated(sorted(found, key=program_of), combined=core))
+            left.update(repeated(sorted(found, key=program_of), paired=core))
         if not (whole and POINTS >= FEW):
             left.update(item for item in found if item.get_closest_marker("long"))
     config.hook.pytest_deselected(items=[item for item in items if item in left])
@@ -153,26 +161,43 @@ def pytest_collection_modifyitems(config, items):
 
 
 def program_of(item):
-    """A number that is equal for cases of tests which run the same programs."""
-    indices = getattr(getattr(item, "callspec", None), "indices", {})
-    return zlib.crc32(repr([indices.get(name) for name in COMPILED]).encode())
+    """A key that is equal for cases of tests which run the same programs.
+
+    Half of the methods, dimensions and dtypes come first, the same half in all tests, in which each two are together.
+    """
+    callspec = getattr(item, "callspec", types.SimpleNamespace(indices={}, params={}))
+    params = callspec.params
+    way = params.get("way", params.get("method"))
+    method = WAYS[way][0] if isinstance(way, str) and way in WAYS else ""
+    half = sum(name < method for name in METHODS) + (params.get("dim") == 3) + (params.get("dtype") is np.float64)
+    return half % 2, zlib.crc32(repr([callspec.indices.get(name) for name in COMPILED]).encode())
 
 
-def repeated(cases, *, combined):
-    """The cases of a test whose values, and `combined` the method with dimension and dtype, all have cases before."""
-    met = set()
+def repeated(cases, *, paired):
+    """The cases of a test that are left out: all values, and `paired` each two of those of COMBINED, have other cases.
+
+    Of those that are not, the next one is the first of the cases with the most that is new.
+    """
+    new = []
     for item in cases:
         values = {name: repr(value) for name, value in getattr(getattr(item, "callspec", None), "params", {}).items()}
-        new = {*values.items()}
-        if combined:
-            new.add(tuple(values.get(name) for name in sorted(COMBINED)))
-        if new <= met:
-            yield item
-        met |= new
+        combined = sorted((name, value) for name, value in values.items() if name in COMBINED)
+        new.append({*values.items(), *(itertools.combinations(combined, 2) if paired else ())})
+    chosen = {0}
+    met = set(new[0])
+    while any(each - met for each in new):
+        best = max(range(len(new)), key=lambda k: len(new[k] - met))
+        chosen.add(best)
+        met |= new[best]
+    return [item for k, item in enumerate(cases) if k not in chosen]
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Printed also with -q, so that a log says what was tested."""
+    """Printed also with -q, so that a log says what was tested, and lines that tests record as their "summary"."""
+    for report in itertools.chain.from_iterable(terminalreporter.stats.values()):
+        for name, line in getattr(report, "user_properties", []):
+            if name == "summary" and report.when == "call":
+                terminalreporter.write_line(line)
     terminalreporter.write_line(f"OpenCL devices swept ({len(devices())}):")
     for name, device in zip(device_ids(), devices(), strict=True):
         terminalreporter.write_line(f"  {name}: {device.name.strip()}, {device.platform.version}")
@@ -184,6 +209,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "long: run by --all alone, and on clouds that are not small")
     config.addinivalue_line("markers", "optimized: kernels are optimized on PoCL, too, as those of users are")
     config.addinivalue_line("markers", "oclgrind_expected: reports of Oclgrind do not fail this test")
+    config.addinivalue_line("markers", "fail_slow(seconds): of scipy's own tests, and without effect here")
     if not os.environ.get("CLFRNN_DEVICE") and devices():
         # doctests and command-line tests use the default session: let it be the first device under test
         os.environ["CLFRNN_DEVICE"] = str(_position(devices()[0]))

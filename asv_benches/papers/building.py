@@ -37,4 +37,5 @@ def build_by(method: Method, session: clfrnn.Session, points: cla.Array, radius:
     )
     checks = DeferredChecks(session, dtype=points.dtype, dim=dim, radius=own, space=problem.space, points=bounds)
     new = NewPoints(points, bounds, make_tables(session, problem.domain, points, own))
-    return Index(method, method.build(session, problem, checks, new), has_box=False, chosen=False)
+    plan = method.plan(problem, session.profile, session.tuning)
+    return Index(method, method.build(session, problem, checks, plan, new=new), has_box=False, chosen=False)

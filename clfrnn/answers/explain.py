@@ -34,6 +34,8 @@ def explain(traversal: Traversal, method: str, sizes: dict[str, int], last_updat
     lines.append(f"device: {session.profile}")
     if long or session.tuning != default_tuning(session.profile):
         lines.append(f"tuning: {session.tuning_origin}")
+    if session.exchange is not None:
+        lines.append(f"arrays of CUDA: {session.exchange.describe()}")
     lines.append(f"kernels: work-groups of {structure.config.work_group_size}")
     lines += [*stored, *_decisions(traversal), f"last update: {last_update}"] if long else stored[:1]
     lines.append(f"bytes: {sum(sizes.values()):,} on the device ({', '.join(f'{k} {v:,}' for k, v in sizes.items())})")

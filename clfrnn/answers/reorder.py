@@ -11,6 +11,7 @@ import pyopencl.array as cla
 from ..arrays import is_device_array
 from ..errors import InvalidInputError
 from ..methods.traversal import Traversal
+from ..points.adoption import adopt
 from ..points.transfer import check_context, own_copy
 from ..primitives.gather import take_rows
 
@@ -30,6 +31,7 @@ def reorder(traversal: Traversal, arrays: Sequence[Any]) -> Any:
 def _row_for_each_point(traversal: Traversal, name: str, array: Any) -> cla.Array:
     """Return an array on the device, or raise where it has not one row for each point."""
     session = traversal.session
+    array = adopt(session, array, name)
     values = array if is_device_array(array) else np.ascontiguousarray(array)
     if values.ndim == 0 or values.shape[0] != traversal.num_points or values.dtype.hasobject:
         raise InvalidInputError(

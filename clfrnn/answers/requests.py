@@ -31,22 +31,26 @@ def make_request(
     half: bool = False,
     where: Any = None,
     query_batch: Any = None,
+    known: bool = False,
 ) -> QueryRequest:
     """Check a query's arguments and bring its arrays to the device.
 
-    `query_batch` may be :class:`QuerySystems` that were taken before.
+    `query_batch` may be :class:`QuerySystems` that were taken before, and `known` queries are some of those.
     """
     structure, session, checks = traversal.structure, traversal.session, traversal.checks
     by_system = query_batch is not None or traversal.problem.domain.num_points is not None
+    m, condition = traversal.num_points, None
     if queries is None and radius is None:
-        condition = bind_condition(session, where, traversal.dtype, m=traversal.num_points, n=traversal.num_points)
+        if where is not None:
+            condition = bind_condition(session, where, traversal.dtype, m=m, n=m)
         if by_system:
             _, condition = _in_systems(traversal, None, query_batch, condition)
         return request_of_points(traversal, include_self=bool(include_self), half=bool(half), where=condition)
     running: list[Check] = []
     array = bounds = systems = None
-    m = traversal.num_points
-    if queries is not None:
+    if known:
+        array, m = queries, queries.shape[0]
+    elif queries is not None:
         array, _, host, _ = take_points(session, queries, "queries", real=traversal.dtype, bounded=False)
         _check_width(traversal, array)
         if host is None:
@@ -67,7 +71,8 @@ def make_request(
             "then; pass one radius, or leave half out",
             argument="half",
         )
-    condition = bind_condition(session, where, traversal.dtype, m=m, n=traversal.num_points)
+    if where is not None:
+        condition = bind_condition(session, where, traversal.dtype, m=m, n=traversal.num_points)
     if by_system:
         systems, condition = _in_systems(traversal, array, query_batch, condition)
     order = structure.order_queries(array, bounds, radii)

@@ -49,7 +49,7 @@ def visit(
     session.use(walked)
     request = request.without_shared(session, bound.written)
     event = traversal.run(walked, request, bound.values) or cl.enqueue_marker(session.queue)
-    session.publish(event, *bound.written)
+    session.publish(event, *bound.borrowed)  # other queues must not write to what the visit reads, either
     for array in bound.borrowed:
         release_queue(session, array)
     return event

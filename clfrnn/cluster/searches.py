@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..answers.linking.numbering import find_roots, number_roots, publish
+from ..answers.linking.numbering import find_roots, number_roots
 from ..answers.linking.search import LinkSearch
 from ..conditions import Condition
 from ..errors import InvalidInputError
@@ -95,7 +95,6 @@ def dbscan(
         many = number_roots(session, labels, chosen)
         del chosen
         search.take_borders(core, border, labels)
-        publish(session, core, labels)  # the last visit reads one and writes the other
         return Clusters(labels, core, many, session)
 
 

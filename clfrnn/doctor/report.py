@@ -12,7 +12,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ..methods.walk_plan import plan_walk
 from ..profile import DeviceProfile
 from ..tuning.stored import find_tuning
 from ..version import __version__
@@ -81,6 +80,9 @@ def _device_data(device: Device) -> dict[str, Any]:
 
 def _chosen(profile: DeviceProfile) -> dict[str, Any]:
     """What clfrnn chooses for a search in three dimensions and float32, and by which tuning."""
+    # With it comes pyopencl, which this process must not load before a probe of its own has.
+    from ..methods.walk_plan import plan_walk  # noqa: PLC0415
+
     found = find_tuning(profile)
     walk = plan_walk(profile, found.tuning, dim=3, real="float", periodic="")
     return {

@@ -250,9 +250,8 @@ def _fit_side(low: float, high: float, side: float, real: str) -> float:
 
 
 def _inverse(side: float, real: str) -> float:
-    """One over a side, rounded as kernels multiply by it."""
-    dtype = _DTYPE[real]
-    return float(dtype(1.0) / dtype(side))
+    """One over a side of type `real`, rounded as kernels multiply by it."""
+    return float(_DTYPE[real](1.0 / side))
 
 
 def _torus(extent: tuple[int, ...], cells: int, along: int) -> tuple[int, ...]:

@@ -30,8 +30,8 @@ from .reduction import short_combinations
 
 __all__ = ["PeriodicCell", "cell_from_parameters", "periodic_cell"]
 
-#: Least height of a cell, as a share of the length of its lattice vector, in units of the rounding of coordinates. The
-#: vectors of a flatter cell count as linearly dependent, because rounding does not distinguish them.
+#: Least height of a cell, as a share of the length of its vector, in units of the rounding of coordinates, where images
+#: are counted along vectors that are not short ones. The vectors of a flatter cell count as linearly dependent.
 _FLATTEST = 128.0
 
 #: Share of the lowest height by which coordinates may be rounded where images are to be distinguished.
@@ -42,6 +42,10 @@ _NEAR = 64.0
 
 #: Share of the lowest height that pads may take for heights on an axis that is not periodic.
 _OPEN_PAD = 2.0**-7
+
+#: The largest shift over the largest number of times that a vector is in a combination: points some cells away from the
+#: origin are then near enough, see :meth:`PeriodicCell.limits`.
+_IN_COMBINATION = 16
 
 #: Bits of square roots: far more than a float has.
 _ROOT_BITS = 200
@@ -98,8 +102,8 @@ class PeriodicCell(PeriodicBox):
         """See :class:`PeriodicBox`."""
         heights = self.places(positions)
         with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
-            turns = np.floor((heights - np.array(starts)) / [length or np.inf for length in self.lengths])
-            return positions - turns @ self.steps
+            images = np.floor((heights - np.array(starts)) / [length or np.inf for length in self.lengths])
+            return positions - images @ self.steps
 
     def repeats(self, radius: float) -> bool:
         """See :class:`PeriodicBox`; always in a cell so flat that points near it are rounded by much of its height."""
@@ -120,13 +124,13 @@ class PeriodicCell(PeriodicBox):
 
     def most_shift(self, radius: float) -> float:
         """See :class:`PeriodicBox`."""
-        turns = [radius / length + 1.5 if length else 0.0 for length in self.lengths]
-        return max(self._shift(turns))
+        images = [radius / length + 1.5 if length else 0.0 for length in self.lengths]
+        return max(self._shift(images))
 
-    def _shift(self, turns: Sequence[float]) -> list[float]:
-        """How far a translation by at most that many `turns` on each axis is from none, in the caller's vectors."""
+    def _shift(self, images: Sequence[float]) -> list[float]:
+        """The largest shift along each vector of the caller's of an image at most `images` away on each axis."""
         columns = zip(*self.combinations, strict=True)
-        return [sum(turn * abs(times) for turn, times in zip(turns, column, strict=True)) for column in columns]
+        return [sum(many * abs(times) for many, times in zip(images, column, strict=True)) for column in columns]
 
     @property
     def growth(self) -> float:
@@ -164,9 +168,9 @@ class PeriodicCell(PeriodicBox):
     def limits(self, real: str) -> tuple[float, ...]:
         """See :class:`PeriodicBox`. Heights on open axes count too, as they are sums of the same coordinates."""
         most = max(self._distinguished, self._near)
-        turns = FARTHEST[real] / 2 / max(self._shift([1.0] * len(self.lengths)))
+        images = FARTHEST[real] / 2 / max(self._shift([1.0] * len(self.lengths)))
         return tuple(
-            min(most / weight, turns * length if length else math.inf)
+            min(most / weight, images * length if length else math.inf)
             for weight, length in zip(self.weights, self.lengths, strict=True)
         )
 
@@ -188,7 +192,7 @@ class PeriodicCell(PeriodicBox):
 
 @functools.lru_cache(maxsize=64)
 def periodic_cell(rows: tuple[tuple[float, ...] | None, ...], real: str) -> PeriodicBox | None:
-    """The domain of lattice vectors, which are given for periodic axes and None for others; None where it is flat.
+    """The domain of lattice vectors, which are given for periodic axes and None for others; None where they are flat.
 
     `rows` are rounded to the type `real`. Vectors that follow the axes in the positive direction give a
     :class:`PeriodicBox`. Computed in fractions, so that no rounding grows however flat the cell is.
@@ -199,13 +203,12 @@ def periodic_cell(rows: tuple[tuple[float, ...] | None, ...], real: str) -> Peri
     frame = _completed([None if row is None else tuple(map(Fraction, row)) for row in rows])
     if frame is None:
         return None
-    duals, heights = _heights(frame)
+    combinations = _combinations(rows, frame, int(FARTHEST[real] / _IN_COMBINATION))
+    short = [_sum(times, frame) for times in combinations]
+    duals, heights = _heights(short)
     flattest = Fraction(_FLATTEST * EPSILON[real])
-    if any(height < flattest * _root(_dot(row, row)) for row, height in zip(frame, heights, strict=True)):
+    if any(height < flattest * _root(_dot(row, row)) for row, height in zip(short, heights, strict=True)):
         return None
-    combinations = _combinations(rows, frame)
-    if any(times != (k == j) for k, row in enumerate(combinations) for j, times in enumerate(row)):
-        duals, heights = _heights([_sum(times, frame) for times in combinations])
     dtype = _DTYPE[real]
     sizes = [sum(map(abs, vector), Fraction(0)) for vector in frame]
     lengths, normals, weights = [], [], []
@@ -225,10 +228,12 @@ def periodic_cell(rows: tuple[tuple[float, ...] | None, ...], real: str) -> Peri
     )
 
 
-def _combinations(rows: Sequence[tuple[float, ...] | None], frame: Sequence[_Row]) -> tuple[tuple[int, ...], ...]:
-    """How often each vector is in each of a reduced basis of the lattice; vectors that do not repeat stay alone."""
+def _combinations(
+    rows: Sequence[tuple[float, ...] | None], frame: Sequence[_Row], most: int
+) -> tuple[tuple[int, ...], ...]:
+    """How often each vector is in each of a reduced basis, at most `most` times; what does not repeat stays alone."""
     axes = [axis for axis, row in enumerate(rows) if row is not None]
-    short = short_combinations([frame[axis] for axis in axes])
+    short = short_combinations([frame[axis] for axis in axes], most)
     found = [[int(k == j) for j in range(len(rows))] for k in range(len(rows))]
     for axis, row in zip(axes, short, strict=True):
         for other, times in zip(axes, row, strict=True):

@@ -11,20 +11,17 @@ __all__ = ["short_combinations"]
 #: for rounding stay as they are, so that a cell which rounding alone has moved is not searched by other kernels.
 _SHORTER = Fraction(1023, 1024)
 
-#: The largest number of times that a vector may be in a combination: such numbers are exact in float32, and shifts
-#: along several combinations fit an int32.
-_MOST = 2**20
-
 _Whole = list[int]
 
 
-def short_combinations(rows: Sequence[Sequence[Fraction]]) -> list[_Whole]:
+def short_combinations(rows: Sequence[Sequence[Fraction]], most: int) -> list[_Whole]:
     """How often each of these vectors is in each vector of a reduced basis of their lattice, (rows, rows).
 
     No vector of that basis becomes shorter where others are added to it or subtracted, once or several times. So it is
     reduced by Minkowski, as up to three vectors are then, and no height of its cell is far below the length of its
     vector. A basis that is reduced already stays as it is, in any order and of any handedness. So does one that is so
-    skewed that shifts along its vectors would not fit an int32. `rows` are up to three linearly independent vectors.
+    skewed that one of its vectors would be in a combination more than `most` times. `rows` are up to three linearly
+    independent vectors.
 
     Computed in whole numbers: the product of the lengths falls with each step, and lattice vectors below a length are
     finitely many, so this ends.
@@ -39,8 +36,8 @@ def short_combinations(rows: Sequence[Sequence[Fraction]]) -> list[_Whole]:
         for k in sorted(range(len(rows)), key=lambda k: -_dot(vectors[k], vectors[k])):
             for signs in _signs(k, len(rows)):
                 other = _sum(signs, vectors)
-                square, most = _dot(vectors[k], vectors[k]), _dot(other, other)
-                times = -((2 * _dot(vectors[k], other) + most) // (2 * most))
+                square, length2 = _dot(vectors[k], vectors[k]), _dot(other, other)
+                times = -((2 * _dot(vectors[k], other) + length2) // (2 * length2))
                 if not times:
                     continue
                 steps = [times * sign + (j == k) for j, sign in enumerate(signs)]
@@ -48,8 +45,7 @@ def short_combinations(rows: Sequence[Sequence[Fraction]]) -> list[_Whole]:
                 if _dot(shorter, shorter) < _SHORTER * square:
                     vectors[k], combinations[k] = shorter, _sum(steps, combinations)
                     changed = True
-    most = max((abs(times) for row in combinations for times in row), default=0)
-    return combinations if most <= _MOST else unchanged
+    return combinations if all(abs(times) <= most for row in combinations for times in row) else unchanged
 
 
 def _signs(k: int, many: int) -> Iterator[_Whole]:

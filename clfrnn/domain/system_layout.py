@@ -86,7 +86,7 @@ class _Columns:
     def __init__(self, tables: _Numbers, dim: int) -> None:
         ends = np.cumsum([*[dim] * 7, 1, 1, 1, 1, *[dim] * 4, dim * dim, dim * dim, dim, dim])
         parts = np.split(tables, ends, axis=1)
-        self.lengths, self.inverses, self.turns, self.starts, self.pads, self.first, self.last = parts[:7]
+        self.lengths, self.inverses, self.image_inverses, self.starts, self.pads, self.first, self.last = parts[:7]
         self.in_box, self.growth, self.pad, self.far_pad = parts[7:11]
         self.weights, self.most, self.lowest, self.highest, self.normals, self.vectors = parts[11:17]
         self.displacement, self.moved, self.combinations = parts[17:]
@@ -122,13 +122,13 @@ def spanning_reaches(systems: Systems, heights: SystemHeights, k: int, queries: 
     if queries is not None:
         begin, end = np.minimum(begin, queries.low), np.maximum(end, queries.high)
     counts, axes = systems.counts, heights.periodic.sum(axis=1)
-    turns = np.zeros(len(counts))
+    beside = np.zeros(len(counts))
     while True:
-        few = (axes > 0) & (counts > 0) & (counts * (2 * turns + 1.0) ** axes <= k)
+        few = (axes > 0) & (counts > 0) & (counts * (2 * beside + 1.0) ** axes <= k)
         if not few.any():
             break
-        turns[few] = np.maximum(turns[few] + 1, np.floor(0.45 * (k / counts[few]) ** (1 / axes[few])))
-    sides = np.where(heights.periodic, (turns[:, None] + 0.5) * systems.facts.spans, end - begin)
+        beside[few] = np.maximum(beside[few] + 1, np.floor(0.45 * (k / counts[few]) ** (1 / axes[few])))
+    sides = np.where(heights.periodic, (beside[:, None] + 0.5) * systems.facts.spans, end - begin)
     far = np.maximum(np.abs(begin), np.abs(end)).max(axis=1, initial=0.0)
     with np.errstate(over="ignore"):
         longest = _SPARE * np.sqrt((sides**2).sum(axis=1))
@@ -186,7 +186,7 @@ def _fill(table: _Columns, systems: Systems, heights: SystemHeights, scale: _Num
     facts, many = systems.facts, len(pad)
     table.lengths[:] = facts.lengths
     table.inverses[:] = np.where(heights.periodic, 1 / np.where(heights.periodic, facts.lengths, 1), 0)
-    table.turns[:] = 0 if heights.in_box else table.inverses
+    table.image_inverses[:] = 0 if heights.in_box else table.inverses
     table.pads[:] = pad[:, None] + SLACK * facts.lengths
     table.in_box[:] = heights.in_box
     table.growth[:, 0] = 1 + scale.sum(axis=1)
@@ -235,8 +235,8 @@ def into_slots(systems: Systems, tables: _Numbers, positions: npt.NDArray[Any]) 
     heights = np.einsum("nab,nb->na", facts.normals[ranks], positions.astype(np.float64)) + table.displacement
     lengths = facts.lengths[ranks]
     with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
-        turns = np.floor((heights - table.starts) / np.where(lengths > 0, lengths, np.inf))
-    return positions - np.einsum("na,nab->nb", turns, facts.steps[ranks]) + table.moved
+        images = np.floor((heights - table.starts) / np.where(lengths > 0, lengths, np.inf))
+    return positions - np.einsum("na,nab->nb", images, facts.steps[ranks]) + table.moved
 
 
 def lay_out_cells(systems: Systems, heights: SystemHeights, sides: tuple[float, ...], reach: float) -> SystemCells:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import cast
 
 from ..errors import ClfrnnError, DeviceMemoryError, InvalidInputError
 from ..host.memory import host_memory_left
@@ -174,7 +175,7 @@ def read_lines(path: Path, *, any_signs: bool = False) -> list[str]:
 def _read_bytes(path: Path) -> bytes:
     """All bytes of a file, unpacked."""
     if path == STANDARD_INPUT:
-        return _read_all(path, sys.stdin.buffer)
+        return _read_all(path, cast("io.BufferedIOBase", sys.stdin.buffer))
     if path.suffix.lower() != ".gz":
         with reading(path, "a text", "save it again"), path.open("rb") as stream:
             return _read_all(path, stream)
@@ -182,10 +183,11 @@ def _read_bytes(path: Path) -> bytes:
         return _read_all(path, packed)
 
 
-def _read_all(path: Path, stream: IO[bytes] | gzip.GzipFile) -> bytes:
+def _read_all(path: Path, stream: io.BufferedIOBase) -> bytes:
     """The rest of a stream, as far as its text would fit memory."""
     parts, size = [], 0
-    while part := stream.read(_CHUNK):
+    # Not read(): an interrupt that comes between two reads of a pipe would not be seen before the second has ended.
+    while part := stream.read1(_CHUNK):
         parts.append(part)
         size += len(part)
         check_memory(path, (_TEXT_TAKES - 1) * size)  # the parts have their memory

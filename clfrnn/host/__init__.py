@@ -1,1 +1,1 @@
-"""The host: the process that uses OpenCL, the threads that take turns on a session, and memory that both have left."""
+"""The host: the process that uses OpenCL, the threads that share a session, and memory that both have left."""

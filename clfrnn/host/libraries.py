@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import ClfrnnError
 from .foreign_warnings import ignored_warnings
 
-__all__ = ["library"]
+__all__ = ["library", "optional_library"]
 
 
 def library(module: str, package: str, what: str, extra: str = "geometry") -> Any:
@@ -18,3 +18,12 @@ def library(module: str, package: str, what: str, extra: str = "geometry") -> An
             return importlib.import_module(module)
     except ImportError as error:
         raise ClfrnnError(f"{what} needs {package}, which is not installed; pip install 'clfrnn[{extra}]'") from error
+
+
+def optional_library(module: str, wanted_by: str) -> Any:
+    """Import a module of a library of the user's own, or raise; `wanted_by` says what is converted."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        package = module.partition(".")[0]
+        raise ClfrnnError(f"{wanted_by} needs {package}: pip install {package}") from None

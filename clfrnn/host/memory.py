@@ -9,6 +9,7 @@ import functools
 import math
 import mmap
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,6 +36,9 @@ _LEAST_SPARE, _MOST_SPARE = 1 << 24, 1 << 26
 _BYTES_TO_COMPILE = 1 << 25
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+
+#: The lines of ``meminfo`` that say what is free, in KiB.
+_FREE = re.compile(r"^(MemAvailable|SwapFree):\s*(\d+)", re.MULTILINE)
 
 
 def check_host_memory(size: int, purpose: str) -> None:
@@ -115,8 +119,7 @@ def _left_of_process() -> float:
 def _left_of_machine() -> float:
     """What the machine has free or can free, swap included; all that it has where the system does not say."""
     with contextlib.suppress(OSError, ValueError, KeyError):
-        lines = (_PROC / "meminfo").read_text(encoding="ascii").splitlines()
-        facts = {name: words.split()[0] for name, _, words in (line.partition(":") for line in lines)}
+        facts = dict(_FREE.findall((_PROC / "meminfo").read_text(encoding="ascii")))
         return 1024 * (int(facts["MemAvailable"]) + int(facts["SwapFree"]))
     with contextlib.suppress(AttributeError, ValueError, OSError):
         return os.sysconf("SC_PHYS_PAGES") * mmap.PAGESIZE

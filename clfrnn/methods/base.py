@@ -60,7 +60,15 @@ class Method(Protocol):
         *,
         new: NewPoints,
     ) -> SearchStructure:
-        """Build the structure of a plan; `new` as for :meth:`build`."""
+        """The structure of a plan; points have bounds where the survey found these or an axis is periodic."""
 
-    def build(self, session: Session, problem: Problem, checks: DeferredChecks, new: NewPoints) -> SearchStructure:
-        """Build the structure; the points have bounds where the survey found these or an axis is periodic."""
+    def build(
+        self,
+        session: Session,
+        problem: Problem,
+        checks: DeferredChecks,
+        plan: Any,
+        *,
+        new: NewPoints,
+    ) -> SearchStructure:
+        """The same as :meth:`place` on most methods; it may plan anew by what the structure has found of the points."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..arrays import too_wide
 from ..errors import InvalidInputError
 from ..host.keywords import hint, keywords_of, unexpected
 from ..host.numbers import shown
@@ -14,8 +15,13 @@ from . import METHODS, Method
 __all__ = ["check_keywords", "check_method", "refuse_dim"]
 
 
-def check_method(method: object, options: Mapping[str, Any]) -> Method | None:
-    """The method of that name, or None for "auto"; raises TypeError for an option that the method does not have."""
+def check_method(method: object, options: Mapping[str, Any], call: Callable[..., Any] | None = None) -> Method | None:
+    """The method of that name, or None for "auto"; raises TypeError for an option that the method does not have.
+
+    A keyword that is no option of any method is taken for one of the `call`.
+    """
+    if options and call is not None:
+        check_keywords(call, method, options)
     if not isinstance(method, str) or (method != "auto" and method not in METHODS):
         likely = hint(method, METHODS) if isinstance(method, str) else ""
         raise InvalidInputError(
@@ -68,12 +74,7 @@ def refuse_dim(chosen: Method | None, dim: int, name: str = "points") -> None:
     serving = [name for name, other in METHODS.items() if dim in other.dims]
     served = f"{min(method.dims)} to {max(method.dims)}"
     if not serving:
-        most = max(max(other.dims) for other in METHODS.values())
-        raise InvalidInputError(
-            f"expected at most {most} coordinates a point, got {dim}; no method serves that many: leave out "
-            "columns that are no coordinates, or project the points",
-            argument=name,
-        )
+        raise InvalidInputError(too_wide(dim), argument=name)
     raise InvalidInputError(
         f"expected {served} coordinates a point for method {method.name!r}, got {dim}; "
         f"method={' or '.join(map(repr, serving))} serves it",

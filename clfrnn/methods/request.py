@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import pyopencl.array as cla
@@ -13,6 +14,9 @@ from ..points.deferred_checks import Check
 from ..runtime.session import Session
 
 __all__ = ["QueryRequest"]
+
+
+_variant = functools.lru_cache(maxsize=256)(VisitVariant)
 
 
 class QueryRequest(NamedTuple):
@@ -89,11 +93,12 @@ class QueryRequest(NamedTuple):
                 session.copy(array, copies[name])
         return self._replace(**copies)
 
-    def variant(self) -> VisitVariant:
-        """The variant of the walk for this request, where launches do not differ in more."""
-        return VisitVariant(
+    def variant(self, **of_launch: Any) -> VisitVariant:
+        """The variant of the walk for this request, with the fields in which its launches differ."""
+        return _variant(
             foreign=self.queries is not None,
             placed=self.reads_copy,
             radii=self.radii is not None,
             half=self.half,
+            **of_launch,
         )

@@ -64,6 +64,8 @@ class SearchStructure(abc.ABC):
     stem: ClassVar[str]
     #: whether walks read sorted foreign queries from their copy alone
     copies_queries: ClassVar[bool] = False
+    #: whether points that coincide stand in the order of their numbers, until points are updated
+    orders_coincident: bool = False
     _plan: Any
 
     def __init__(self, session: Session, problem: Problem, checks: DeferredChecks) -> None:
@@ -180,6 +182,10 @@ class SearchStructure(abc.ABC):
             divided=divided,
         )
 
+    def reaches(self, radius: float) -> bool:
+        """Whether walks also find every neighbor within `radius`, which may be larger than that of the problem."""
+        return radius <= self.problem.radius
+
     def images_served(self, *, foreign: bool) -> tuple[str, ...]:  # noqa: ARG002
         """The periodic images that launches cover, one after the other, for the points as they are now.
 
@@ -211,6 +217,14 @@ class SearchStructure(abc.ABC):
         return request._replace(part=(first, end))
 
     # Facts for lists, counts and nearest neighbors.
+
+    def first_bounds(self, k: int, slots: int, *, radius: float, alike: float) -> Scratch | None:  # noqa: ARG002
+        """Radii up to `radius`, (n,), within which points certainly have k others, for a walk with `slots` that wait.
+
+        A point whose radius is more than `alike` times that of others beside it has -1, and needs a search of its own.
+        None where the structure does not know them, or has no such walk.
+        """
+        return None
 
     @property
     def list_facts(self) -> ListFacts:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections.abc import Sequence
@@ -25,13 +24,17 @@ __all__ = ["Traversal"]
 
 
 class Traversal:
-    """Runs functions over the neighbors of queries; every query of an index goes through :meth:`run`."""
+    """Runs functions over the neighbors of queries; every query of an index goes through :meth:`run`.
 
-    def __init__(self, structure: SearchStructure) -> None:
+    Queries have radii up to that of the structure, or up to a larger one that the structure reaches.
+    """
+
+    def __init__(self, structure: SearchStructure, radius: float | None = None) -> None:
         problem = structure.problem
         self.structure, self.session, self.problem = structure, structure.session, problem
         self.checks, self.dtype = structure.checks, structure.dtype
-        self.num_points, self.dim, self.radius = problem.n, problem.dim, problem.radius
+        self.num_points, self.dim = problem.n, problem.dim
+        self.radius = problem.radius if radius is None else radius
         #: compiled kernels and their configs, by kind of query
         self._programs: dict[tuple[Any, ...], tuple[Kernel, Any]] = {}
         #: how often programs had been forgotten when these were found
@@ -112,13 +115,13 @@ class Traversal:
         """
         special = of_launch if first_pass is None else {**of_launch, **first_pass.variant(light=function.light)}
         queries = request.queries is None, request.reads_copy, request.radii is None, request.half
-        kind = (function, *queries, *special.values())
+        kind = (function.key, *queries, *special.values())
         if self._forgotten != self.session.programs.forgotten:
             self._programs.clear()
             self._forgotten = self.session.programs.forgotten
         found = self._programs.get(kind)
         if found is None:
-            variant = dataclasses.replace(request.variant(), **special)
+            variant = request.variant(**special)
             config = self.structure.config_for(function, variant)
             try:
                 kernels, config = self.session.kernels(self.structure.stem, config, function, variant)

@@ -14,6 +14,7 @@ from ..errors import InvalidInputError
 from ..functions import Argument, ConditionCode
 from ..host.numbers import is_masked, real_array, shown
 from ..runtime.session import Session
+from .adoption import adopt
 from .conditions import BoundCondition
 from .periodic_box import as_flags, check_domain, check_images
 from .transfer import check_context, fetch
@@ -43,6 +44,7 @@ class QuerySystems(NamedTuple):
 
 def take_systems(session: Session, value: Any, name: str, length: int | None) -> np.ndarray[Any, Any]:
     """Return the system of each row, (length,) integers on the host; any length where it is None."""
+    value = adopt(session, value, name)
     if is_device_array(value):
         check_context(session, value, name)
         value = fetch(session, value)
@@ -152,13 +154,13 @@ def _domains(
     """The different spaces, and which of them each system has."""
     box, cell, periodic = domain
     given: dict[str, np.ndarray[Any, Any]] = {}
+    flags = None if periodic is None else as_flags(periodic)
     if box is not None:
         array = _boxes(box, dim)
-        if array.ndim == 3 or (array.ndim == 2 and not _are_corners(array, periodic, numbers, dim)):
+        if array.ndim == 3 or (array.ndim == 2 and not _are_corners(array, flags, numbers, dim)):
             given["box"] = array
     if cell is not None and (array := _numbers("cell", cell)).ndim == 3:
         given["cell"] = array
-    flags = None if periodic is None else as_flags(periodic)
     if periodic is not None and flags is None:
         raise InvalidInputError(
             f"expected True, False or {dim} of them, for all systems or for each, got "
@@ -211,7 +213,9 @@ def _boxes(value: Any, dim: int) -> np.ndarray[Any, Any]:
     return _numbers("box", value)
 
 
-def _are_corners(array: np.ndarray[Any, Any], periodic: Any, numbers: np.ndarray[Any, Any], dim: int) -> bool:
+def _are_corners(
+    array: np.ndarray[Any, Any], flags: np.ndarray[Any, Any] | None, numbers: np.ndarray[Any, Any], dim: int
+) -> bool:
     """Whether two rows are the corners of one box, and not the lengths of the boxes of two systems.
 
     They are lengths where points have two different numbers, whatever the numbers, so that the same box means the same
@@ -219,8 +223,12 @@ def _are_corners(array: np.ndarray[Any, Any], periodic: Any, numbers: np.ndarray
     """
     if array.shape != (2, dim):
         return False
-    # A low corner may be anything; lengths of periodic axes are positive.
-    counts = np.ones(dim, bool) if np.shape(periodic) not in ((dim,), (2, dim)) else np.asarray(periodic, bool)
+    # A low corner may be anything; lengths of periodic axes are positive, and those of other axes are not read.
+    counts = np.ones(dim, bool)
+    if flags is not None and flags.shape in ((dim,), (2, dim)):
+        counts = flags
+    elif flags is not None and flags.shape == (2,):  # one for each system
+        counts = flags[:, None]
     return len(numbers) != 2 or not (array[np.broadcast_to(counts, (2, dim))] > 0).all()
 
 

@@ -54,10 +54,8 @@ class BoundCondition(NamedTuple):
         return zip(self.code.arguments, self.values, strict=True)
 
 
-def bind_condition(session: Session, condition: Any, dtype: np.dtype[Any], *, m: int, n: int) -> BoundCondition | None:
-    """The condition of a call with `m` queries for `n` points of that dtype; None without one."""
-    if condition is None:
-        return None
+def bind_condition(session: Session, condition: Any, dtype: np.dtype[Any], *, m: int, n: int) -> BoundCondition:
+    """The condition of a call with `m` queries for `n` points of that dtype."""
     if not isinstance(condition, Condition):
         raise InvalidInputError(
             f"expected a clfrnn.Condition, got {type(condition).__name__}; wrap the expression: "

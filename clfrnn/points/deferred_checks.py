@@ -12,6 +12,7 @@ from ..domain.box import CELLS, PeriodicBox, find_far_coordinate
 from ..errors import InvalidInputError
 from ..primitives.readback import Box, PendingBox, Readback
 from ..runtime.session import Session
+from .rounding import warn_of_far_box
 
 __all__ = ["Check", "DeferredChecks", "check_largest", "check_near"]
 
@@ -146,6 +147,8 @@ class DeferredChecks:
             if error is not None and len(self._found) < _MOST_FOUND:
                 self._found.append(error)
             del self._running[0]
+            if name == "points" and pending.space is not None and error is None:
+                warn_of_far_box(pending.space, box, self._radius, self._dtype)
 
     def _judge(self, check: Check) -> InvalidInputError | None:
         """The error of an array, or None; waits for its box, where that has not come to the host."""

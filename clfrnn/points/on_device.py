@@ -13,6 +13,7 @@ from ..errors import InvalidInputError
 from ..host.numbers import is_masked, shown
 from ..primitives.reduce import bounding_box
 from ..runtime.session import Session
+from .adoption import adopt
 from .argument_types import Rows
 from .sessions import choose_session
 from .transfer import check_context, fetch, own_copy, take_points
@@ -140,6 +141,7 @@ def to_device(values: Any, *, name: str = "values", session: Session | None = No
     """
     session = choose_session(session, values)
     with session.lock:
+        values = adopt(session, values, name)
         if is_device_array(values):
             check_context(session, values, name)
             if values.flags.c_contiguous or (values.ndim == 2 and values.dtype in REAL_OF):

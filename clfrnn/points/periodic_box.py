@@ -35,6 +35,8 @@ def check_domain(box: Any, cell: Any, periodic: Any, dim: int, dtype: np.dtype[A
             argument="box, cell",
         )
     given = box is not None or cell is not None
+    if not given and periodic is None:
+        return open_space(dim)
     flags = _flags(given if periodic is None else periodic, dim)
     if cell is not None:
         return check_cell(cell, flags, dim, dtype)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import pyopencl.array as cla
 
+from ..domain.box import CELLS, SYSTEMS, PeriodicBox
 from ..errors import PrecisionWarning
 from ..host.warning import warn
-from ..primitives.readback import PendingBox
+from ..primitives.readback import Box, PendingBox
 from ..runtime.session import Session
 
-__all__ = ["largest_of", "warn_of_rounding"]
+__all__ = ["largest_of", "warn_of_far_box", "warn_of_rounding"]
 
 #: A radius of fewer spacings of adjacent numbers than this has a warning. Pairs that rounding adds or takes away were
 #: measured in even clouds, beside float64: about one over that number of spacings in three dimensions, and 0.7 over it
@@ -55,18 +57,39 @@ def warn_of_rounding(
     coarse = far[_FEWEST_SPACINGS * _spacings(far) > radius]
     if len(coarse) < max(1.0, _SHARE * len(far)):
         return
-    coordinate = float(coarse.max())
-    spacing = float(_spacings(coarse.max()))
+    _warn(coarse.max(), radius, of)
+
+
+def warn_of_far_box(space: PeriodicBox, box: Box, radius: float, dtype: np.dtype[Any]) -> None:
+    """The warning of :func:`warn_of_rounding`, of points whose bounds alone are known.
+
+    It comes where all points lie so far from the origin on one side of it; of points on both sides, or of many systems,
+    bounds do not say how many are far.
+    """
+    if space.kind in SYSTEMS:
+        return
+    nearest = max(
+        (min(abs(low), abs(high)) for low, high in zip(box.low, box.high, strict=True) if low * high > 0), default=0
+    )
+    if space.kind in CELLS:  # a distance from a plane through the origin, and not the coordinate on an axis
+        nearest /= math.sqrt(len(box.low))
+    if 0 < radius < _FEWEST_SPACINGS * float(_spacings(dtype.type(nearest))):
+        _warn(dtype.type(nearest), radius)
+
+
+def _warn(coordinate: Any, radius: float, of: str = "the radius") -> None:
+    """Warn of points that are rounded as this coordinate is."""
+    spacing = float(_spacings(coordinate))
     remedy = "subtract an origin where the coordinates are computed"
-    if points.dtype == np.float32:
+    if coordinate.dtype == np.float32:
         remedy = (
             "pass them in float64 (without --float32 on the command line), or subtract an origin before they are "
             "rounded: (points - origin).astype(numpy.float32)"
         )
     warn(
-        f"points: at the coordinate {coordinate:.6g}, adjacent numbers of {points.dtype} are {spacing:.3g} apart, and "
-        f"{of}, {radius:.3g}, is {radius / spacing:.3g} times that: the rounding of coordinates decides about some "
-        f"{min(1.0, spacing / radius):.0%} of the pairs; {remedy}",
+        f"points: at the coordinate {float(coordinate):.6g}, adjacent numbers of {coordinate.dtype} are {spacing:.3g} "
+        f"apart, and {of}, {radius:.3g}, is {radius / spacing:.3g} times that: the rounding of coordinates decides "
+        f"about some {min(1.0, spacing / radius):.0%} of the pairs; {remedy}",
         PrecisionWarning,
     )
 

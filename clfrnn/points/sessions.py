@@ -37,6 +37,10 @@ def default_session() -> Session:
     True
     """
     check_process()
+    return _default()
+
+
+def _default() -> Session:
     with _choosing:
         return _default_session()
 
@@ -87,14 +91,13 @@ def choose_session(session: Session | None, *arrays: object) -> Session:
         if isinstance(array, cla.Array):
             break
     else:
-        return default_session()
+        return _default()
     queue = array.queue or cl.CommandQueue(array.context)
     with _choosing:
-        living = sorted(
-            Session.all_living(), key=lambda each: (each.queue != queue, not _is_default(each), each.number)
-        )
-        same = (each for each in living if each.context == array.context and each.device == queue.device)
-        return next(same, None) or _session_of_queue(queue)
+        living = Session.all_living()
+        same = [each for each in living if each.queue == queue]
+        same = same or [each for each in living if each.context == array.context and each.device == queue.device]
+        return min(same, key=lambda each: (not _is_default(each), each.number)) if same else _session_of_queue(queue)
 
 
 def _first_array(condition: Condition) -> cla.Array | None:

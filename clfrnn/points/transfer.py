@@ -15,11 +15,11 @@ from ..primitives.gather import pack
 from ..primitives.readback import PendingBox
 from ..primitives.reduce import bounding_box
 from ..runtime.session import Session
+from .adoption import adopt
 
 __all__ = [
     "await_queue",
     "check_context",
-    "common_real",
     "fetch",
     "lies_ready",
     "on_host",
@@ -27,6 +27,7 @@ __all__ = [
     "release_queue",
     "take_points",
     "take_radii",
+    "take_searched",
 ]
 
 
@@ -120,6 +121,7 @@ def on_host(session: Session, radius: Any) -> tuple[Any, bool]:
     """The radius or the radii of queries in host memory, and whether each query has one of its own."""
     if isinstance(radius, float):  # as most are
         return radius, False
+    radius = adopt(session, radius, "radius")
     if is_device_array(radius):
         check_context(session, radius, "radius")
         radius = fetch(session, radius)
@@ -153,7 +155,8 @@ def take_points(
     dtype: float32 is widened to float64, and float64 is not narrowed; `exact` requires that dtype. Without
     `bounded`, no bounding box is found, and the caller checks rows from the device.
     """
-    if not is_device_array(value):
+    value = adopt(session, value, name)
+    if not isinstance(value, cla.Array):
         host = host_points(value, name, real=real, fp64=session.profile.fp64)
         host = host.astype(_wanted(session, host.dtype, real, name, exact=exact), copy=False)
         largest = check_finite(host, name)
@@ -171,7 +174,12 @@ def take_points(
     return Taken(array, bounding_box(session, array) if bounded else None, None)
 
 
-def common_real(session: Session, points: Any, queries: Any) -> np.dtype[Any] | None:
+def take_searched(session: Session, points: Any, queries: Any) -> Taken:
+    """The points of a search on the device, in the type in which they and the queries are computed."""
+    return take_points(session, points, "points", real=_common_real(session, points, queries))
+
+
+def _common_real(session: Session, points: Any, queries: Any) -> np.dtype[Any] | None:
     """float64 where arrays of points are narrower than arrays of queries, to be searched in it; else None.
 
     Lists of queries take the points' dtype.

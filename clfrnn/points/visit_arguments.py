@@ -18,6 +18,7 @@ from ..functions import CALL_KEYWORDS, Argument, WalkFunction
 from ..host.keywords import hint
 from ..host.numbers import briefly, is_masked
 from ..runtime.session import Session
+from .adoption import adopt
 from .lengths import LONGER, too_short
 from .transfer import await_queue, check_context
 
@@ -92,15 +93,14 @@ def bind(
             assert kind is not None
             values.append(_value(name, argument, given[name], kind, dim))
             continue
-        values.append(_buffer(session, argument, given[name], kind))
-        if isinstance(given[name], cla.Array):
-            borrowed.append(given[name])
+        array = adopt(session, given[name], name) if argument.const else given[name]
+        values.append(_buffer(session, argument, array, kind))
+        if isinstance(array, cla.Array):
+            borrowed.append(array)
         if many is not None:
-            _check_length(
-                function, argument, given[name], kind or _kind(function.element_of(argument), dtype, dim), many
-            )
+            _check_length(function, argument, array, kind or _kind(function.element_of(argument), dtype, dim), many)
         if not argument.const:
-            written.append(given[name])
+            written.append(array)
     return Bound(values=values, written=written, borrowed=borrowed)
 
 

@@ -12,6 +12,7 @@ from ..survey import Sample, occupancy_sample
 from ..tuning import Tuning
 
 __all__ = [
+    "BULK_SAMPLE",
     "DIGIT_BITS",
     "BufferToRowsConfig",
     "PairConfig",
@@ -40,17 +41,26 @@ __all__ = [
 #: Bits of a key that a pass of the radix sort goes by: counters for each digit and work-item fit every local memory.
 DIGIT_BITS = 4
 
+#: Points that are sampled to find the bulk of all, and how many times wider than the bulk the box of all must be on an
+#: axis before it is left: where it is not, strays cost little.
+BULK_SAMPLE, BULK_TIMES = 64, 16
+
 _KEY_SIZE = {"uint": 4, "ulong": 8}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ReduceConfig(PointConfig):
-    """Bounding box and occupancy sample, over points that groups read in strides."""
+    """Bounding box, bulk and occupancy sample, over points that groups read in strides."""
 
     @property
     def local_memory(self) -> int:
-        """Bytes of local memory for a group: a box and a row, or three sums, for each item."""
-        return self.work_group_size * max(2 * self.dim * REAL_SIZE[self.real] + 4, 24)
+        """Bytes of local memory for a group: a box and a row, or three sums, for each item; or a sample of points."""
+        of_items = self.work_group_size * max(2 * self.dim * REAL_SIZE[self.real] + 4, 24)
+        return max(of_items, (BULK_SAMPLE + 2) * self.dim * REAL_SIZE[self.real])
+
+    def names(self) -> dict[str, Any]:
+        """The fields, and the numbers of the bulk."""
+        return {**super().names(), "bulk_sample": BULK_SAMPLE, "bulk_times": BULK_TIMES}
 
 
 def plan_reduce(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str) -> ReduceConfig:

@@ -41,17 +41,20 @@ class Box(NamedTuple):
 class Readback:
     """A device buffer for small numbers, and its copy in host memory.
 
-    The buffer begins with three 64-bit numbers. Behind them are eight slots for bounding boxes in `dim` dimensions. A
-    copy takes the whole buffer. It runs on the queue of the kernels, so that kernels behind it may write to all slots
-    again. A caller starts a copy and waits for it later. A copy also starts when all slots were written since the last
-    copy, and is waited for when the next copy starts. Which calls wait therefore depends on the calls alone, not on the
-    progress of the device.
+    The buffer begins with three 64-bit numbers and a bulk, see :func:`~clfrnn.primitives.reduce.find_bulk`. Behind them
+    are eight slots for bounding boxes in `dim` dimensions. A copy takes the whole buffer. It runs on the queue of the
+    kernels, so that kernels behind it may write to all slots again. A caller starts a copy and waits for it later. A
+    copy also starts when all slots were written since the last copy, and is waited for when the next copy starts. Which
+    calls wait therefore depends on the calls alone, not on the progress of the device.
     """
 
     def __init__(self, session: Session, *, dim: int = 0, dtype: np.dtype[Any] = LONG) -> None:
         self.session, self.dim, self.dtype = session, dim, dtype
         slots = _COPIED_TOGETHER if dim else 0
-        size = _FRONT.size + slots * (2 * dim + 1) * dtype.itemsize
+        #: the positions of the bulk in front and of the first slot, in numbers of the dtype
+        self.bulk = _FRONT.size // dtype.itemsize
+        self._slots = self.bulk + 2 * dim + 1
+        size = (self._slots + slots * (2 * dim + 1)) * dtype.itemsize
         self.buffer = session.scratch(size, _BYTE, purpose="numbers for the host").base_data
         #: the numbers in front, for kernels to write
         self.front = Scratch(self.buffer, 3, LONG)
@@ -69,7 +72,7 @@ class Readback:
             self.start()
         slot = len(self._placed)
         self._placed.append(box)
-        return _FRONT.size // self.dtype.itemsize + slot * (2 * self.dim + 1)
+        return self._slots + slot * (2 * self.dim + 1)
 
     def start(self) -> None:
         """Enqueue the copy of what earlier launches write; waits for the copy before it, if any."""
@@ -93,6 +96,11 @@ class Readback:
         self.start()
         return self.wait()
 
+    def read_bulk(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The corners of the bulk, as the last copy has them."""
+        found = np.frombuffer(self.host, self.dtype, 2 * self.dim, self.bulk * self.dtype.itemsize).tolist()
+        return tuple(found[: self.dim]), tuple(found[self.dim :])
+
 
 @dataclasses.dataclass(slots=True, eq=False)
 class PendingBox:
@@ -107,6 +115,8 @@ class PendingBox:
     _place: int = 0
     #: the box on the host, once it was copied
     box: Box | None = None
+    #: the corners of the bulk of the rows, once a survey has found them
+    bulk: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
     @property
     def arguments(self) -> tuple[Any, int]:

@@ -1,4 +1,4 @@
-"""Reduce: the bounding box of points with the first row that is not finite, and the occupancy sample."""
+"""Reduce: the bounding box of points with the first row that is not finite, their bulk, and the occupancy sample."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyopencl as cl
 import pyopencl.array as cla
 
 from ..arrays import REAL_OF
@@ -17,19 +18,20 @@ from ..runtime.program import Kernel
 from ..runtime.scratch import Scratch
 from ..runtime.session import Selection, Session
 from ..survey import Sample, Survey
-from .config import ReduceConfig, plan_reduce, plan_sample
+from .config import BULK_SAMPLE, ReduceConfig, plan_reduce, plan_sample
 from .fill import cleared, fill, fill_selection
 from .readback import PendingBox, Readback
 
 __all__ = [
     "bounding_box",
     "box_and_images",
+    "find_bulk",
     "images_of",
     "survey_points",
 ]
 
 #: The kernels of a survey.
-_SURVEY = "bounding_box", "sample_cells", "count_in_cells", "sum_samples"
+_SURVEY = "bounding_box", "find_bulk", "sample_cells", "count_in_cells", "sum_samples"
 
 #: The slack of a periodic box as kernels take it.
 _SLACK_OF = {dtype: dtype.type(SLACK) for dtype in REAL_OF}
@@ -96,17 +98,50 @@ def _reduce(session: Session, kernel: str, points: cla.Array, box: PendingBox, *
     session.keep_cleared(shared)
 
 
-def survey_points(session: Session, points: cla.Array, radius: float, pending: PendingBox) -> tuple[Survey, int | None]:
-    """Find the box, the crowding and the first row that is not finite; `pending` receives the box. Waits once.
+def find_bulk(session: Session, points: cla.Array, box: PendingBox, *, among: int) -> Scratch:
+    """Enqueue the search for the bulk of `points`, (n, dim), whose `box` earlier launches find.
 
-    There must be at least one point. Cost: a pass over a sample of the points, and up to 2 MiB of counters.
+    Its low corner, its high corner, and the logarithm of how many of its sides strays lie beyond it. A sample is taken
+    `among` that number of points; without one the bulk is the box. One launch.
+    """
+    bulk = session.scratch(2 * points.shape[1] + 1, points.dtype, purpose="the bulk of the points")
+    _find_bulk(session, points, box, among, (bulk.base_data, 0))
+    return bulk
+
+
+def _find_bulk(session: Session, points: cla.Array, box: PendingBox, among: int, bulk: tuple[cl.Buffer, int]) -> None:
+    kernels, config = session.once(_kernels_of_survey, points.shape[1], points.dtype)
+    sampled, size = min(among, BULK_SAMPLE), config.work_group_size
+    stride = among // max(1, sampled)
+    session.launch(kernels["find_bulk"], size, size, sampled, stride, points.base_data, *box.arguments, *bulk)
+
+
+def _kernels_of_survey(session: Session, dim: int, dtype: np.dtype[Any]) -> tuple[dict[str, Kernel], ReduceConfig]:
+    return _kernels(session, dim, REAL_OF[dtype])
+
+
+def survey_points(
+    session: Session, points: cla.Array, radius: float | None, pending: PendingBox
+) -> tuple[Survey, int | None]:
+    """Find the box, the bulk, the crowding and the first row that is not finite; `pending` has the box. Waits once.
+
+    Without a `radius` the crowding is not found. There must be at least one point. Cost: a pass over a sample of the
+    points, and up to 2 MiB of counters.
     """
     n, dim = points.shape
-    found = session.once(_find_sample, n, dim, points.dtype)
-    _sample_cells(session, points, radius, found, pending.readback.front)
-    others, unevenness = found.sample.crowding(*pending.readback.read())
-    box = pending.read()
-    survey = Survey(n=n, low=box.low, high=box.high, others=others, unevenness=unevenness, sample=found.sample)
+    readback = pending.readback
+    crowding: dict[str, Any] = {}
+    if pending.bulk is None:  # later surveys of the same points find the crowding alone
+        _find_bulk(session, points, pending, n, (readback.buffer, readback.bulk))
+    if radius is None:
+        readback.read()
+    else:
+        found = session.once(_find_sample, n, dim, points.dtype)
+        _sample_cells(session, points, radius, found, readback.front)
+        others, unevenness = found.sample.crowding(*readback.read())
+        crowding = {"others": others, "unevenness": unevenness, "sample": found.sample, "cell": radius}
+    box, pending.bulk = pending.read(), pending.bulk or readback.read_bulk()
+    survey = Survey(n=n, low=box.low, high=box.high, bulk=pending.bulk, **crowding)
     return survey, box.first_bad
 
 

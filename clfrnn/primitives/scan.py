@@ -41,9 +41,11 @@ def exclusive_scan(
     """
     slots = packed.slots if packed else 0
     plan = session.once(_plan_scan, counts.size, slots, starts.dtype, total is not None)
-    if total is None and plan.sums is LONG:
-        total = session.scratch(1, LONG, purpose="a total that the starts end with")
-    to_total: tuple[Any, ...] = () if total is None else total.arguments
+    to_total: tuple[Any, ...] = ()
+    if total is not None:
+        to_total = total.arguments
+    elif plan.sums is LONG:
+        to_total = session.scratch(1, LONG, purpose="a total that the starts end with").base_data, 0
     read = (counts.base_data,) if packed is None else (counts.base_data, packed.buffer.base_data)
     kernels, size, spans = plan.kernels, plan.work_group_size, (plan.n, plan.span, *read)
     if plan.few:

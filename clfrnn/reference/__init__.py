@@ -161,10 +161,7 @@ def _in_systems(
     rows, columns = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for place, number in enumerate(numbers):
         of_points, of_queries = np.flatnonzero(batch == number), np.flatnonzero(query_batch == number)
-        own: dict[str, Any] = {
-            name: None if value is None else _entry(value, name, place, numbers, points.shape[1])
-            for name, value in domain.items()
-        }
+        own: dict[str, Any] = {name: _entry(domain, name, place, numbers, points.shape[1]) for name in domain}
         own["queries"] = None if queries is None else queries[of_queries]
         found.append(neighbors(points[of_points], radii[of_queries], **own, **options))
         rows.append(of_queries[np.repeat(np.arange(len(of_queries)), np.diff(found[-1].offsets))])
@@ -186,18 +183,25 @@ def _in_systems(
     )
 
 
-def _entry(value: Any, name: str, place: int, numbers: npt.NDArray[Any], dim: int) -> Any:
+def _entry(domain: dict[str, Any], name: str, place: int, numbers: npt.NDArray[Any], dim: int) -> Any:
     """The entry of a system in an array with a leading axis, or the value of all systems.
 
     Entries are those of the systems of `numbers`, or of the numbers from 0 to the last.
     """
-    axes, many = np.ndim(value), len(numbers)
-    whole = {"box": (1,), "cell": (2,), "periodic": (0,)}[name]
-    lengths = many == 2 and name == "box" and (np.asarray(value) > 0).all()
-    corners = name == "box" and np.shape(value) == (2, dim) and not lengths
+    value, axes, many = domain[name], np.ndim(domain[name]), len(numbers)
+    whole = {"box": (0, 1), "cell": (0, 2), "periodic": (0,)}[name]
+    corners = name == "box" and np.shape(value) == (2, dim) and not (many == 2 and _are_lengths(domain, dim))
     if axes in whole or corners or (name == "periodic" and np.shape(value) == (dim,)):
         return value
     return value[place] if len(value) == many else value[int(numbers[place])]
+
+
+def _are_lengths(domain: dict[str, Any], dim: int) -> bool:
+    """Whether two rows may be the lengths of two boxes: they are positive on the axes that repeat."""
+    flags = np.asarray(True if domain["periodic"] is None else domain["periodic"], bool)
+    if flags.shape == (2,) and dim != 2:  # one for each system
+        flags = flags[:, None]
+    return bool((np.asarray(domain["box"])[np.broadcast_to(flags, (2, dim))] > 0).all())
 
 
 class Nearest(NamedTuple):
@@ -265,10 +269,8 @@ def _nearest_in_systems(points: npt.NDArray[Any], k: int, asked: dict[str, Any])
     numbers = np.unique(batch)
     for place, number in enumerate(numbers):
         of_points, of_queries = np.flatnonzero(batch == number), np.flatnonzero(query_batch == number)
-        own: dict[str, Any] = {
-            name: None if asked[name] is None else _entry(asked[name], name, place, numbers, points.shape[1])
-            for name in ("box", "cell", "periodic")
-        }
+        names = ("box", "cell", "periodic")
+        own: dict[str, Any] = {name: _entry(asked, name, place, numbers, points.shape[1]) for name in names}
         if where is not None:
             own["where"] = _by_numbers(where, of_points, of_queries)
         own["queries"] = None if queries is None else np.asarray(queries)[of_queries]

@@ -11,7 +11,8 @@ import pyopencl as cl
 
 from ..device_array import ArrayOperations, DeviceArray
 from ..profile import DeviceProfile
-from .array_config import plan_operation, plan_reduction
+from .array_config import plan_edges, plan_operation, plan_reduction
+from .exchange import Exchange, Lent
 from .program import Kernel
 from .scratch import Scratch
 
@@ -52,6 +53,7 @@ class _Session(Protocol):
     queue: cl.CommandQueue
     context: cl.Context
     profile: DeviceProfile
+    exchange: Exchange | None
 
     def scratch(self, size: int, dtype: np.dtype[Any], *, purpose: str) -> Scratch:
         """Memory of the pool."""
@@ -128,6 +130,36 @@ class SessionOperations(ArrayOperations):
         given = [*_as_arguments(x), *(_as_arguments(y) if len(sides) == 2 else [dtype.type(0)]), *_as_arguments(out)]
         n, group = np.int64(out.size), config.work_group_size
         self._session.publish(self._session.launch(kernels["array_operation"], out.size, group, n, *given), out)
+
+    def address_for_cuda(self, array: DeviceArray[Any], ordinal: int) -> int | None:
+        """An address of CUDA with the elements of an array, until the next call; None where there is none."""
+        exchange = self._session.exchange
+        if exchange is None or not self.serves(array):
+            return None
+        return exchange.show(array.base_data, array.offset, array.nbytes, ordinal)
+
+    def edges_for_cuda(
+        self, offsets: DeviceArray[Any], indices: DeviceArray[Any], ordinal: int, *, points_first: bool
+    ) -> Lent | None:
+        """The pairs of a list as two rows of int64, in memory that CUDA addresses; None where there is none."""
+        exchange, pairs = self._session.exchange, indices.size
+        if exchange is None or not self.serves(offsets) or not self.serves(indices):
+            return None
+        lent = exchange.lend((2, pairs), np.dtype(np.int64), ordinal)
+        if lent is None:
+            return None
+        kernels, config = self._session.planned("runtime/edges", plan_edges, offset=_ELEMENT[offsets.dtype])
+        rows = np.int64(0), np.int64(pairs)
+        points_at, queries_at = rows if points_first else rows[::-1]
+        given = [np.int64(pairs), np.int32(offsets.size - 1), *_as_arguments(offsets), *_as_arguments(indices)]
+        kernel, group = kernels["edges"], config.work_group_size
+        try:
+            with exchange.writing(lent):
+                self._session.launch(kernel, pairs, group, *given, lent.buffer, points_at, queries_at)
+        except cl.Error as error:
+            exchange.problem = str(error)
+            return None
+        return lent
 
     def reduce(self, reduction: str, array: DeviceArray[Any]) -> Any:
         """The sum, min, max, any or all of an array that kernels can read; waits for it."""

@@ -19,10 +19,10 @@ from ..host.memory import LOOKED_AT, give_free_memory_back, host_memory_left, is
 from ..profile import DeviceProfile
 from .scratch import Scratch
 
-__all__ = ["ForPairs", "Memory", "SpareSizes"]
+__all__ = ["LEAST", "ForPairs", "Memory", "SpareSizes"]
 
 #: Bytes of the smallest buffer: drivers refuse empty ones.
-_LEAST = 16
+LEAST = 16
 
 #: The size of a buffer with spare memory, in eighths of what is needed, and the size up to which one buffer serves all
 #: smaller needs.
@@ -60,10 +60,13 @@ def _strides(row: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 
 @dataclasses.dataclass
-class _Unseen:
-    """The bytes allocated since the memory of the host was last looked at, which sessions of the same queue share."""
+class _HostMemory:
+    """What is known of the memory of the host, which sessions of the same queue share."""
 
-    size: float
+    #: the bytes of the pool from which on it is looked at; infinite where the device has memory of its own
+    enough: float
+    #: whether the process has limits: each allocation is looked at then, as drivers of CPUs crash for the last bytes
+    limited: bool = False
 
 
 class SpareSizes:
@@ -89,9 +92,6 @@ class SpareSizes:
 class Memory:
     """The memory of a queue's device, within the limits of its profile."""
 
-    #: the sizes of buffers with spare memory, or None where buffers are as long as is needed
-    _spare: SpareSizes | None = None
-
     #: what is computed for arrays
     array_operations: ArrayOperations
 
@@ -99,8 +99,7 @@ class Memory:
         self.queue, self.profile = queue, profile
         self._pool = cl_tools.MemoryPool(cl_tools.ImmediateAllocator(queue))
         self._cleared: dict[int, Scratch] = {}
-        # A GPU does not use the memory of the host.
-        self._unseen = _Unseen(0 if profile.kind != "gpu" else -math.inf)
+        self._host_memory = _HostMemory(LOOKED_AT if profile.kind != "gpu" else math.inf)
         self._context = queue.context
 
     def scratch(self, size: int, dtype: np.dtype[Any], *, purpose: str | ForPairs) -> Scratch:
@@ -108,25 +107,13 @@ class Memory:
 
         Raises :class:`~clfrnn.errors.DeviceMemoryError`, naming `purpose`, where the device has not enough memory.
         """
-        needed = max(_LEAST, size * dtype.itemsize)
-        if self._spare is not None and not isinstance(purpose, ForPairs):
-            try:
-                return Scratch(self._take(self._spare.fit(needed, purpose), purpose), size, dtype)
-            except DeviceMemoryError:
-                pass  # there may be memory for what is needed
-        return Scratch(self._take(needed, purpose), size, dtype)
-
-    def _take(self, needed: int, purpose: str | ForPairs) -> cl_tools.PooledBuffer:
-        """A buffer of the pool."""
-        profile, pool = self.profile, self._pool
+        needed, profile, pool, host = max(LEAST, size * dtype.itemsize), self.profile, self._pool, self._host_memory
         if needed > profile.max_allocation or needed > profile.global_memory - pool.active_bytes:
             self._refuse(needed, purpose)
-        self._unseen.size += needed
-        # Each allocation is looked at where the process has limits, as drivers of CPUs crash for the last megabytes.
-        if self._unseen.size >= LOOKED_AT or (profile.kind != "gpu" and self._unseen.size >= 0 and is_limited()):
+        if host.limited or pool.managed_bytes + needed >= host.enough:
             self._look_at_host(needed, purpose)
         try:
-            return pool.allocate(needed)
+            return Scratch(pool.allocate(needed), size, dtype)
         except (cl.MemoryError, MemoryError):
             self._refuse(needed, purpose)
         except (cl.RuntimeError, cl.LogicError) as error:
@@ -134,13 +121,18 @@ class Memory:
                 raise
             self._refuse(needed, purpose)
 
+    def look_at_limits(self) -> None:
+        """Find out whether the process has limits, which it may get at any time; each public call does so once."""
+        if self._host_memory.enough < math.inf:
+            self._host_memory.limited = is_limited()
+
     def _look_at_host(self, needed: int, purpose: str | ForPairs) -> None:
         """Raise where the host has no memory for `needed` bytes: a driver of a CPU then ends the process."""
         ahead = needed + LOOKED_AT  # with what may be allocated until the next look
-        self._unseen.size = 0
         if ahead <= host_memory_left(ahead):
+            self._host_memory.enough = self._pool.managed_bytes + ahead
             return
-        self._unseen.size = LOOKED_AT  # little is left: look at each allocation
+        self._host_memory.enough = -math.inf  # little is left: look at each allocation
         if needed <= host_memory_left(needed):
             return
         self.release_held()
@@ -154,6 +146,7 @@ class Memory:
         self._pool.free_held()
         if self.profile.kind != "gpu":
             give_free_memory_back()
+            self._host_memory.enough = min(self._host_memory.enough, self._pool.managed_bytes + LOOKED_AT)
 
     def allocate(
         self, shape: int | Sequence[int], dtype: Any, *, purpose: str | ForPairs, rows: int | None = None
@@ -196,9 +189,8 @@ class Memory:
 
     def shorten(self, array: DeviceArray[Any], rows: int) -> None:
         """Shorten an array that no user has seen to its first `rows`; its memory stays."""
-        if rows != array.shape[0]:
-            size = rows * math.prod(array.shape[1:])
-            array.__dict__.update(shape=(rows, *array.shape[1:]), size=size, nbytes=size * array.dtype.itemsize)
+        size = rows * math.prod(array.shape[1:])
+        array.__dict__.update(shape=(rows, *array.shape[1:]), size=size, nbytes=size * array.dtype.itemsize)
 
     def available(self) -> tuple[int, int]:
         """The largest allocation that the device allows, and about how many bytes are free."""

@@ -107,10 +107,11 @@ class Kernel:
 
 
 def _selector(positions: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """A function that selects the elements of a sequence at these positions, as a tuple of any length."""
+    """A function that selects the elements of a tuple at these positions, as a tuple of any length."""
     if len(positions) > 1:
         return operator.itemgetter(*positions)
-    return lambda arguments: tuple(arguments[position] for position in positions)
+    first = positions[0] if positions else 0
+    return operator.itemgetter(slice(first, first + len(positions)))
 
 
 def _argument_type(argument: Any) -> np.dtype[Any] | None:

@@ -14,7 +14,7 @@ import mako
 
 from ..config import SECTOR, KernelConfig, VisitVariant, components, count_bits, vector_length
 from ..errors import ClfrnnError
-from ..functions import PIECES, Census, WalkFunction
+from ..functions import PIECES, Census, Waiting, WalkFunction
 from ..host.text_cache import cached_text, digest
 
 if TYPE_CHECKING:
@@ -165,24 +165,31 @@ def row_function(
     real: str,
     dim: int,
     slots: int = 0,
+    waits: int = 0,
     shifts: bool = False,
     again: bool = False,
+    ordered: bool = False,
 ) -> WalkFunction:
     """The library's own function that finds the k nearest neighbors, from ``answers/nearest/WAY.mako``.
 
     ``way`` is "registers", for up to ``capacity`` neighbors, ``vector`` in a vector, or "heap". With ``shifts``, a row
     may hold several images of a point, and the function also writes the shift of each. With ``again``, an array says
     which row a query fills. With ``slots``, walks that can do so count neighbors first, and that
-    many wait in local memory.
+    many wait in local memory. With ``waits``, that many wait there in packets of queries, which take them together.
+    ``ordered`` says that points that coincide stand in the order of their numbers.
     """
     flags: dict[str, Any] = {"capacity": capacity, "vector": vector, "real": real, "components": components(dim)}
     flags |= {"lanes": vector_length(dim), "shifts": shifts, "again": again, "census": bool(slots)}
-    path, census = f"answers/nearest/{way}.mako", None
+    path, census, waiting = f"answers/nearest/{way}.mako", None, None
     pieces = _own_pieces(path, way, PIECES, flags)
     if slots:
         census = Census(**_own_pieces(path, way, ("wanted", "collected"), flags), slots=slots)
-    number = "rows[i]" if again else "i"
-    return WalkFunction(**pieces, own=True, costly=way == "registers", census=census, number=number)
+    if waits:
+        waiting = Waiting(**_own_pieces(path, way, ("taken", "forgotten"), flags), slots=waits)
+    kinds: dict[str, Any] = {"costly": way == "registers", "census": census, "waiting": waiting}
+    # One more than a row has, as the query itself may be among them.
+    kinds |= {"enough": "k + 1" if ordered else "", "number": "rows[i]" if again else "i"}
+    return WalkFunction(**pieces, **kinds, own=True)
 
 
 def _own_pieces(path: str, name: str, pieces: Sequence[str], flags: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import threading
@@ -16,7 +17,7 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 from ..config import KernelConfig, VisitVariant
-from ..errors import NoDeviceError
+from ..errors import DeviceMemoryError, NoDeviceError
 from ..functions import WalkFunction, is_held
 from ..host.keywords import checks_keywords
 from ..host.locks import queue_lock
@@ -25,8 +26,9 @@ from ..tuning import Tuning
 from ..tuning.stored import find_tuning
 from .array_operations import SessionOperations
 from .device import context_of, find_device, read_profile
+from .exchange import Exchange
 from .launcher import Launcher
-from .memory import Memory, SpareSizes
+from .memory import LEAST, ForPairs, Memory, SpareSizes
 from .pinned import PinnedBytes
 from .program import Kernel, Part, ProgramCache
 from .rendering import only_kernels, render
@@ -48,6 +50,8 @@ _NUMBERS = itertools.count()
 
 #: The first serial number, which memory does not contain by chance as it may contain small counts and zeros.
 _FIRST_SERIAL = 0x5EED0001
+
+_BYTE = np.dtype(np.uint8)
 
 
 class Selection(NamedTuple):
@@ -84,9 +88,9 @@ class Session(Launcher, Memory):
 
     Notes
     -----
-    Any thread may call anything: calls on one session take turns by its lock, and sessions do not wait for each other.
-    A forked child may not use OpenCL after its parent has: every call raises there. Cost: a context; programs are
-    compiled at first use.
+    Any thread may call anything: calls on one session run one after the other, by its lock, and sessions do not wait
+    for each other. A forked child may not use OpenCL after its parent has: every call raises there. Cost: a context;
+    programs are compiled at first use.
 
     Examples
     --------
@@ -120,6 +124,8 @@ class Session(Launcher, Memory):
         self.tuning_origin = found.origin
         Memory.__init__(self, queue, self.profile)
         self.array_operations = SessionOperations(self)
+        #: how arrays that CUDA addresses come and go without the host; None where the driver imports no memory
+        self.exchange = Exchange(self.queue) if profile.external_memory else None
         self.programs = ProgramCache(self.context, self.device, self.profile)
         self._pinned = PinnedBytes(self.queue)
         self._fitted: dict[Hashable, tuple[dict[str, Kernel], Any]] = {}
@@ -158,6 +164,7 @@ class Session(Launcher, Memory):
         """
         if os.getpid() != self._process:  # looked at here as well, as the call would cost as much as the lock
             check_process()
+        self.look_at_limits()
         return self._lock
 
     def trim(self) -> None:
@@ -176,6 +183,8 @@ class Session(Launcher, Memory):
         >>> clfrnn.default_session().trim()
         """
         with self.lock:
+            if self.exchange is not None:
+                self.exchange.trim()
             self.release_held()
 
     def kernels(
@@ -186,7 +195,7 @@ class Session(Launcher, Memory):
         variant: VisitVariant | None = None,
     ) -> tuple[dict[str, Kernel], Config]:
         """The compiled kernels of a template, and the config with the work-group size that they were compiled for."""
-        key = (stem, config, function, variant)
+        key = (stem, config, function and function.key, variant)
         fitted = self._fitted.get(key)
         if fitted is None:
             part = Part(config, lambda fitting: render(stem, fitting, function, variant))
@@ -267,7 +276,7 @@ class Session(Launcher, Memory):
 
     def with_spare_memory(self) -> Session:
         """A session with the same queue, programs and memory, whose buffers have spare memory: see SpareSizes."""
-        return _Variant(self, _spare=SpareSizes())
+        return _Spacious(self, _spare=SpareSizes())
 
     def draw_serial(self) -> int:
         """Return a number that no kernel of the session was given before, to mark memory that is not cleared."""
@@ -316,3 +325,16 @@ class _Variant(Session):
 
     def __init__(self, session: Session, **own: Any) -> None:
         vars(self).update(vars(session) | own)
+
+
+class _Spacious(_Variant):
+    """A session whose buffers are somewhat longer than is needed, for an index whose sizes change."""
+
+    _spare: SpareSizes
+
+    def scratch(self, size: int, dtype: np.dtype[Any], *, purpose: str | ForPairs) -> Scratch:
+        if not isinstance(purpose, ForPairs):
+            spacious = self._spare.fit(max(LEAST, size * dtype.itemsize), purpose)
+            with contextlib.suppress(DeviceMemoryError):  # there may be memory for what is needed
+                return Scratch(super().scratch(spacious, _BYTE, purpose=purpose).base_data, size, dtype)
+        return super().scratch(size, dtype, purpose=purpose)

@@ -1,6 +1,6 @@
 """Comparisons of tunings by repeated times: how much faster one is than another, and whether beyond doubt.
 
-Pure functions over anything that gives a time. All that is compared is timed in turns, in rounds whose orders are
+Pure functions over anything that gives a time. All that is compared is timed alternately, in rounds whose orders are
 drawn, so that what else a machine does meets all alike; a round is judged by the ratios of its own times.
 """
 

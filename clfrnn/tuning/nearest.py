@@ -1,6 +1,7 @@
 """The numbers of k nearest neighbors: where rows are held, and how far the first search for them reaches."""
 
 import dataclasses
+import math
 
 from .section import Section, number
 
@@ -30,6 +31,14 @@ class NearestTuning(Section):
     even: float = number(1.4, least=1)
     #: neighbors of a query that wait in local memory there, besides as many as there are places
     slots_beside: int = number(8)
+    #: neighbors of a query that wait in local memory in packets of queries, which take them together
+    waiting: int = number(32, least=16)
+    #: points before and behind those of a work-group, in the order of a tree, that give first bounds
+    beside: int = number(48, least=1)
+    #: unevenness of points from which on packets of queries go through a tree, one first bound for each query
+    uneven: float = number(math.inf, gpu=2.0, least=1)
+    #: ratio of first bounds of neighboring queries above which the one that reaches farther has a search of its own
+    alike: float = number(16.0, least=1)
     #: neighbors that the first search foresees, for each of the k
     foreseen: float = number(1.25, least=1)
     #: the same for each root of k: chance takes that many away in places
@@ -40,8 +49,16 @@ class NearestTuning(Section):
     #: the same ratio up to which later searches, for sparser places, reach as far as an even cloud needs (two cores:
     #: at 150, clusters took 280 ms; at 9,000, a cloud of three decades took 18 s)
     most_foreseen: float = number(256.0, least=1)
+    #: the same ratio at the shortest reach, above which points coincide: cells would not tell them apart
+    coincident: float = number(64.0, least=1)
     #: share of all points that a ball may hold; for more of them all points are searched at once
     most_of_all: float = number(0.25, most=1)
+    #: squared distances up to which all points are gone through for the queries that are left, which are few
+    few_pairs: int = number(1 << 21, gpu=1 << 27, least=0)
+    #: the largest number of these queries: each takes a thousand bytes of counters
+    few_queries: int = number(1024, least=0, most=1 << 20)
+    #: the largest k for which they are: the row of a query is sorted by one work-group
+    most_of_few: int = number(1024, least=0)
     #: factor by which each search over cells reaches farther than the one before (H200, 10 M points: with 2 even clouds
     #: take up to a tenth less, with 2.5 halos up to 7 % less)
     farther: float = number(2.25, least=1)

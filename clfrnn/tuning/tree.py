@@ -13,7 +13,7 @@ class TreeTuning(Section):
     """Leaves and packets."""
 
     #: queries of a packet, which go down the tree together; not more than an integer has bits. Where more work-items
-    #: run in lockstep, a packet has as many queries as these
+    #: run in lockstep, a packet has as many queries as these: see ``clfrnn/methods/tree/packet_plan.py``
     packet_queries: int = number(32, least=1, most=32, power_of_two=True)
     #: points of a leaf, each up to a number of neighbors: small leaves hold fewer candidates beyond the radius, and
     #: need more boxes (H200). Powers of two, as packets load them. On a CPU a vector of candidates takes little longer
@@ -63,6 +63,13 @@ class TreeTuning(Section):
     bands: tuple[tuple[float, int], ...] = number(((22.0, 4), (300.0, 8), (math.inf, 16)), least=1, power_of_two=True)
     #: largest number of queries of a band where queries are sorted by radius
     ranked_band: int = number(8, least=1, power_of_two=True)
+    #: the same where neighbors wait to be taken together
+    waiting_band: int = number(4, least=1, most=16, power_of_two=True)
+    #: the largest number of points of a chunk there
+    waiting_chunk: int = number(8, least=1, most=16, power_of_two=True)
+    #: leaves of such a packet after which its queries are left to searches of their own: where points are few beside
+    #: many, first bounds reach far into these
+    waiting_leaves: int = number(4096, least=1)
     #: least number of points of a chunk, which a band loads together
     least_chunk: int = number(8, least=1, power_of_two=True)
     #: largest number of points of a chunk

@@ -52,7 +52,7 @@ ${record}.s${k}${"" if loop.last else ", "}\
             frnn_image(frnn_candidate_height${components[k]}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);
 % endfor
 % for k in range(dim):
-        frnn_s${k} -= ${lattice.turned(k, "frnn_candidate_image", "frnn_images") if reduced else f"frnn_candidate_image{k}"};
+        frnn_s${k} -= ${lattice.shift(k, "frnn_candidate_image", "frnn_images") if reduced else f"frnn_candidate_image{k}"};
 % endfor
 % for k, component in enumerate(components):
         frnn_d${k} = (frnn_p${k} - frnn_q${component}) + (${lattice.translation(k, "frnn_s", "frnn_images")});

@@ -6,9 +6,9 @@
 ## each unit of its height, the largest height at which images are distinguished, and the lowest and the highest height of
 ## points; the normals, and the lattice vectors that the caller gave, zeros where an axis is not periodic.
 ## Where these are far from the shortest vectors of their lattice, images are counted along combinations of them, `reduced`:
-## heights are those over the combinations, and so are the turns that lead to an image. The combinations stand at the end of
+## heights are those over the combinations, and so are the numbers of an image. The combinations stand at the end of
 ## the table; a row of them says how often each vector of the caller is in one. Shifts and translations are always along the
-## vectors of the caller: see caller_turns.
+## vectors of the caller: see caller_shift.
 ## Many systems have a table each, `batched`: behind the lattice vectors come the displacements of heights, and of positions, by
 ## which each system lies in a slot of its own. Where each system has `own_cells`, the low corner and the inverse sides of these
 ## stand there instead, and nothing is displaced. These tables lie in one array of numbers. It begins with eight ints: where the
@@ -38,21 +38,21 @@ ${f"{numbers}[{11 * dim + 4 + dim * dim + dim * axis + k}]" if numbers else f"fr
 ${f"(int){numbers}[{(13 if batched else 11) * dim + 4 + 2 * dim * dim + dim * axis + k}]" if numbers else f"frnn_combination{axis}.s{k}"}
 </%def>
 
-<%def name="turned(k, turns, numbers)" buffered="True" filter="trim">
-## How many of vector k of the caller lead to the image that `turns` lead to, where images are counted along combinations:
-## turns0 along the first, turns1 along the second, ... Turns to which a point that is not finite leads may overflow.
-(int)(${" + ".join(f"(uint){turns}{axis} * (uint)({combination(axis, k, numbers)})" for axis in range(dim))})
+<%def name="shift(k, image, numbers)" buffered="True" filter="trim">
+## How many of vector k of the caller lead to an image, where images are counted along combinations: image0 along the first,
+## image1 along the second, ... The numbers of the image of a point that is not finite may overflow.
+(int)(${" + ".join(f"(uint){image}{axis} * (uint)({combination(axis, k, numbers)})" for axis in range(dim))})
 </%def>
 
-<%def name="caller_turns(name, turns, numbers)">
-## Declares NAME0, NAME1, ..., the turns along the vectors of the caller that lead to an image, from those by which it is counted.
+<%def name="caller_shift(name, image, numbers)">
+## Declares NAME0, NAME1, ..., the shift of an image in vectors of the caller, from the numbers by which it is counted.
 % for k in range(dim):
-    const int ${name}${k} = ${turned(k, turns, numbers) if reduced else f"{turns}{k}"};
+    const int ${name}${k} = ${shift(k, image, numbers) if reduced else f"{image}{k}"};
 % endfor
 </%def>
 
 <%def name="counted(name)" buffered="True" filter="trim">
-## The stem of the names of turns to an image as it is counted; NAME itself is the stem of those along the caller's vectors.
+## The stem of the names of an image's numbers as it is counted; NAME itself is the stem of its shift in the caller's vectors.
 ${f"{name}_counted" if reduced else name}
 </%def>
 
@@ -116,9 +116,9 @@ ${"(" * (len(terms) - 2)}${terms[0]} + ${terms[1]}${"".join(f") + {term}" for te
 ${f"({sum_of(terms)}) + {displacement(axis, numbers)}" if batched and not own_cells else sum_of(terms)}
 </%def>
 
-<%def name="translation(k, turns, numbers)" buffered="True" filter="trim">
-## Coordinate k of the sum of `turns` lattice vectors of the caller: turns0 of the first, turns1 of the second, ...
-${sum_of([f"(real){turns}{axis} * {vector(axis, k, numbers)}" for axis in range(dim)])}
+<%def name="translation(k, shift, numbers)" buffered="True" filter="trim">
+## Coordinate k of a sum of lattice vectors of the caller: shift0 of the first, shift1 of the second, ...
+${sum_of([f"(real){shift}{axis} * {vector(axis, k, numbers)}" for axis in range(dim)])}
 </%def>
 
 <%def name="functions()">

@@ -20,12 +20,12 @@
     int s${k} = 0;
     if (period[${k}] > 0) {
         const real length = period[${k}], plain = d${k};
-        const int turns = (int)fmin(fmax(rint(-plain * period[${dim + k}]), (real)-FRNN_FARTHEST), (real)FRNN_FARTHEST);
-        for (int turn = turns - 1; turn <= turns + 1; ++turn) {
-            const real other = plain + (real)turn * length;
-            if (turn == turns - 1 || fabs(other) < fabs(d${k})) {
+        const int image = (int)fmin(fmax(rint(-plain * period[${dim + k}]), (real)-FRNN_FARTHEST), (real)FRNN_FARTHEST);
+        for (int shift = image - 1; shift <= image + 1; ++shift) {
+            const real other = plain + (real)shift * length;
+            if (shift == image - 1 || fabs(other) < fabs(d${k})) {
                 d${k} = other;
-                s${k} = turn;
+                s${k} = shift;
             }
         }
     }
@@ -39,18 +39,18 @@
     int ${", ".join(f"s{k} = 0" for k in dims)};
 % for axis in dims:
     const real height${axis} = ${lattice.sum_of([f"{lattice.normal_of_period(axis, k)} * plain{k}" for k in dims])};
-    const int turns${axis} = (int)fmin(fmax(rint(-height${axis} * period[${dim + axis}]), (real)-FRNN_FARTHEST), (real)FRNN_FARTHEST);
+    const int image${axis} = (int)fmin(fmax(rint(-height${axis} * period[${dim + axis}]), (real)-FRNN_FARTHEST), (real)FRNN_FARTHEST);
     const int beside${axis} = period[${axis}] > 0;
 % endfor
 % for axis in dims:
-    for (int turn${axis} = turns${axis} - beside${axis}; turn${axis} <= turns${axis} + beside${axis}; ++turn${axis}) {
+    for (int near${axis} = image${axis} - beside${axis}; near${axis} <= image${axis} + beside${axis}; ++near${axis}) {
 % endfor
 % if reduced:
 % for k in dims:
-        const int shift${k} = ${" + ".join(f"turn{axis} * {lattice.combination_of_period(axis, k)}" for axis in dims)};
+        const int shift${k} = ${" + ".join(f"near{axis} * {lattice.combination_of_period(axis, k)}" for axis in dims)};
 % endfor
 % endif
-<% shift = "shift" if reduced else "turn" %>\
+<% shift = "shift" if reduced else "near" %>\
 % for k in dims:
         const real other${k} = plain${k} + (${lattice.sum_of([f"(real){shift}{axis} * {lattice.vector_of_period(axis, k)}" for axis in dims])});
 % endfor

@@ -6,12 +6,12 @@
 <%namespace name="lattice" file="/domain/lattice.mako"/>
 <%def name="functions()">
 % if periodic:
-// The number of the image of the box in which x lies: 0 between start and start + length. `turns` is the inverse
+// The number of the image of the box in which x lies: 0 between start and start + length. `inverse` is the inverse
 // length, or 0 where every x counts as in image 0.
-int frnn_image(const real x, const real start, const real turns)
+int frnn_image(const real x, const real start, const real inverse)
 {
     const real range = 268435456;
-    return (int)floor(fmin(fmax((x - start) * turns, -range), range));
+    return (int)floor(fmin(fmax((x - start) * inverse, -range), range));
 }
 
 // Number n of the images of the box along an axis, which begin `before` images before the box. The box itself, image 0,
@@ -35,7 +35,7 @@ ${f"frnn_height{components[k]}" if skewed else f"frnn_q{components[k]}"}
 <%def name="load_box(array)">
 ## The numbers that give the image of a point. `array` is `images` as /methods/domain_tables/periodic_images.cl.mako writes it.
 % for k in range(dim):
-    const real frnn_length${k} = ${array}[${k}], frnn_turns${k} = ${array}[${2 * dim + k}];
+    const real frnn_length${k} = ${array}[${k}], frnn_image_inverse${k} = ${array}[${2 * dim + k}];
     const real frnn_start${k} = ${array}[${3 * dim + k}];
 % endfor
 </%def>
@@ -84,7 +84,7 @@ ${lattice.begin_query()}
 % endif
 ;
     const int frnn_own${k} =
-        frnn_image(${position(k)}, frnn_start${k}, ${f"frnn_images[{dim + k}]" if foreign else f"frnn_turns{k}"});
+        frnn_image(${position(k)}, frnn_start${k}, ${f"frnn_images[{dim + k}]" if foreign else f"frnn_image_inverse{k}"});
     const real frnn_inside${k} = ${position(k)} - (real)frnn_own${k} * frnn_length${k};
     frnn_near &= ${is_near(k, position(k), f"frnn_images[{dim + k}]")};
 % endfor
@@ -136,10 +136,10 @@ ${lattice.begin_query()}
 ${f"fabs({x}) <= {lattice.most(k, 'frnn_images')}" if skewed else f"fabs({x} - frnn_start{k}) * {inverse} <= FRNN_FARTHEST"}
 </%def>
 
-<%def name="displace(turns, numbers='frnn_images')">
-## Declares the translation by lattice vectors, turns0 of the first, turns1 of the second, ...
+<%def name="displace(shift, numbers='frnn_images')">
+## Declares the translation by lattice vectors, shift0 of the first, shift1 of the second, ...
 % for k in range(dim):
-    const real frnn_displacement${k} = ${lattice.translation(k, turns, numbers)};
+    const real frnn_displacement${k} = ${lattice.translation(k, shift, numbers)};
 % endfor
 </%def>
 
@@ -181,7 +181,7 @@ ${f"fabs({x}) <= {lattice.most(k, 'frnn_images')}" if skewed else f"fabs({x} - f
     const real frnn_displacement${k} = (real)frnn_base${k} * frnn_length${k};
 % endif
 % endfor
-    ${lattice.caller_turns("frnn_base", lattice.counted("frnn_base"), "frnn_images") if reduced else ""}
+    ${lattice.caller_shift("frnn_base", lattice.counted("frnn_base"), "frnn_images") if reduced else ""}
 % if skewed:
     ${displace("frnn_base")}
 % endif
@@ -198,11 +198,11 @@ ${f"fabs({x}) <= {lattice.most(k, 'frnn_images')}" if skewed else f"fabs({x} - f
 ## where the shift is zero. Of a half list: the lowest id that the query includes, because one of two mirrored pairs
 ## counts: i < j, or i == j and the first shift that is not zero is positive.
 % if half:
-<% turn = "0" %>\
+<% first_shift = "0" %>\
 % for k in reversed(range(dim)):
-<% turn = f"({shift}{k} ? {shift}{k} : {turn})" %>\
+<% first_shift = f"({shift}{k} ? {shift}{k} : {first_shift})" %>\
 % endfor
-(i + (${turn} > 0 ? 0 : ${turn} < 0 ? 1 : 1 - frnn_keep_self))
+(i + (${first_shift} > 0 ? 0 : ${first_shift} < 0 ? 1 : 1 - frnn_keep_self))
 % else:
 ((${" | ".join(f"{shift}{k}" for k in range(dim))}) ? -1 : frnn_self)
 % endif

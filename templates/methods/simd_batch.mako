@@ -92,9 +92,9 @@ ${f" & ({capture(integers)})(-{capture(condition.holds_for_all, function)})" if 
 <%def name="coordinate_difference(k, component, image, first)" filter="trim">
 ## As differences of /common/geometry.mako.
 % if image == "any" and skewed:
-(${column(k, first)} - frnn_q${component}) + (${lattice.sum_of([f"{capture(turns, axis)} * {lattice.vector(axis, k, 'frnn_images')}" for axis in range(dim)])})
+(${column(k, first)} - frnn_q${component}) + (${lattice.sum_of([f"{capture(shifts, axis)} * {lattice.vector(axis, k, 'frnn_images')}" for axis in range(dim)])})
 % elif image == "any":
-(${column(k, first)} - frnn_q${component}) + ${turns(k)} * frnn_images[${k}]
+(${column(k, first)} - frnn_q${component}) + ${shifts(k)} * frnn_images[${k}]
 % elif periodic and image != "plain" and not (k and image == "along" and not skewed):
 (${column(k, first)} - frnn_q${component}) + frnn_displacement${k}
 % else:
@@ -102,7 +102,7 @@ ${column(k, first)} - frnn_q${component}
 % endif
 </%def>
 
-<%def name="turns(k)" filter="trim">
+<%def name="shifts(k)" filter="trim">
 ## The shifts of the candidates on axis k, as coordinates.
 ${f"frnn_s{k}" if real == "double" else f"convert_{real}{width}(frnn_s{k})"}
 </%def>
@@ -134,13 +134,13 @@ ${f"frnn_s{k}" if real == "double" else f"convert_{real}{width}(frnn_s{k})"}
 % endif
 % if half and not foreign:
     // As excluded_id of /domain/periodic_images.mako.
-<% turn = "0" %>\
+<% first_shift = "0" %>\
 % for k in reversed(range(dim)):
-<% turn = f"(frnn_s{k} != 0 ? frnn_s{k} : {turn})" if k < dim - 1 else f"frnn_s{k}" %>\
+<% first_shift = f"(frnn_s{k} != 0 ? frnn_s{k} : {first_shift})" if k < dim - 1 else f"frnn_s{k}" %>\
 % endfor
-    const ${f"double{width}" if real == "double" else capture(integers)} frnn_turn = ${turn};
+    const ${f"double{width}" if real == "double" else capture(integers)} frnn_first_shift = ${first_shift};
     const ${integers()} frnn_least_ids =
-        i + (frnn_turn > 0 ? (${integers()})0 : frnn_turn < 0 ? (${integers()})1 : (${integers()})(1 - frnn_keep_self));
+        i + (frnn_first_shift > 0 ? (${integers()})0 : frnn_first_shift < 0 ? (${integers()})1 : (${integers()})(1 - frnn_keep_self));
 % endif
 </%def>
 

@@ -3,8 +3,9 @@
 <%namespace name="bounding_box" file="/common/bounding_box.mako"/>
 <%namespace name="group_exchange" file="/common/group_exchange.mako"/>
 <%namespace name="period_numbers" file="/domain/period_numbers.mako"/>
-// Reduces points to their bounding box with the first row that is not finite, and samples how many points share a cell.
-// Config fields used: work_group_size, dim, real.
+// Reduces points to their bounding box with the first row that is not finite, to their bulk without strays, and samples how many
+// points share a cell.
+// Config fields used: work_group_size, dim, real, bulk_sample, bulk_times.
 <%def name="reduce_points()">
 <% last_int, slots = 2 * dim * (2 if real == "double" else 1), max(1, work_group_size // 2) %>\
     // The group reduces its rows, publishes their box and counts itself as done. The group that is done last collects
@@ -73,6 +74,47 @@ void box_and_images(const int n, const int span, global const real *restrict poi
     <%self:reduce_points>
         ${period_numbers.measure("low{k}", "high{k}")}
     </%self:reduce_points>
+}
+
+// Finds the bulk of the points: their box without strays. On each axis it reaches as far beyond the inner three quarters of
+// a sample as the widest axis has between them, within the box of all points. Where the box is not far wider, it is the bulk.
+// Launch: one group of ${work_group_size}.
+// In: points (n, dim), of which one out of every `stride` is sampled, at most ${bulk_sample} of them; boxes: from box_start on
+// the box of all points. Out: bulk: from bulk_start on its low and its high corner, and the logarithm of how far strays lie
+// beyond it.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void find_bulk(const int sampled, const int stride, global const real *restrict points, global const real *restrict boxes,
+               const int box_start, global real *restrict bulk, const int bulk_start)
+{
+    local real values[${bulk_sample * dim}], ends[${2 * dim}];
+    const int l = get_local_id(0), outer = sampled / 8;
+    for (int s = l; s < sampled * ${dim}; s += ${work_group_size})
+        values[s] = points[(size_t)sampled_point(s / ${dim}, stride) * ${dim} + s % ${dim}];
+    for (int s = l; s < ${2 * dim}; s += ${work_group_size}) ends[s] = boxes[box_start + s];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int s = l; s < sampled * ${dim}; s += ${work_group_size}) {
+        const real own = values[s];
+        int rank = 0;
+        for (int other = s % ${dim}; other < sampled * ${dim}; other += ${dim})
+            rank += (values[other] < own) | ((values[other] == own) & (other < s));
+        if (rank == outer) ends[s % ${dim}] = own;
+        if (rank == sampled - 1 - outer) ends[${dim} + s % ${dim}] = own;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    // All lengths are halved, because the side of the box may overflow.
+    real widest = 0;
+    for (int k = 0; k < ${dim}; ++k) widest = fmax(widest, ends[${dim} + k] / 2 - ends[k] / 2);
+    if (l) return;
+    real beyond = 0;
+    for (int k = 0; k < ${dim}; ++k) {
+        const real low = boxes[box_start + k], high = boxes[box_start + ${dim} + k];
+        const real from = fmax(low, ends[k] - 2 * widest), to = fmin(high, ends[${dim} + k] + 2 * widest);
+        const int strays = widest > 0 && high / 2 - low / 2 > ${bulk_times} * (to / 2 - from / 2);
+        bulk[bulk_start + k] = strays ? from : low;
+        bulk[bulk_start + ${dim} + k] = strays ? to : high;
+        if (strays) beyond = fmax(beyond, fmax(from / 2 - low / 2, high / 2 - to / 2));
+    }
+    bulk[bulk_start + ${2 * dim}] = beyond > 0 ? log2(fmin(1 + beyond / widest, ${"DBL_MAX" if real == "double" else "FLT_MAX"})) : 0;
 }
 
 <%def name="slot_of_cell()">

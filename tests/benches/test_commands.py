@@ -12,8 +12,9 @@ from click.testing import CliRunner
 from conftest import position
 
 pytest.importorskip("asv_benches", reason="benchmarks come with a checkout")
-cluster, models, nearest, quick, versions = (
-    importlib.import_module(f"asv_benches.{name}") for name in ("cluster", "models", "nearest", "quick", "versions")
+cluster, faces, models, nearest, quick, versions = (
+    importlib.import_module(f"asv_benches.{name}")
+    for name in ("cluster", "faces", "models", "nearest", "quick", "versions")
 )
 choice, clocks, clouds, floors, geometry, growth, served, sides, split, steps, trees = (
     importlib.import_module(f"asv_benches.tools.{name}")
@@ -406,6 +407,19 @@ def test_clusters(printed):
         assert float(row[3]) > 0
         times = [float(each.split()[1]) for each in row[5].split(", ")]
         assert sum(times) == pytest.approx(float(row[4]), abs=0.01 * len(times))
+
+
+def test_faces(printed, monkeypatch):
+    """Each beside its library, whose results are compared first."""
+    pytest.importorskip("scipy")
+    monkeypatch.setattr(faces, "TURNS", 1)
+    monkeypatch.setattr(faces, "FACES", {"KDTree": faces.trees})
+
+    _, _, *rows = printed(faces, "--points", "900")
+
+    assert [row[:3] for row in rows] == [["`KDTree`", "900", "clfrnn"], ["`KDTree`", "900", "scipy, workers=2"]]
+    assert float(rows[0][4]) == 1
+    assert float(rows[1][4]) == pytest.approx(float(rows[1][3]) / float(rows[0][3]), rel=0.2)
 
 
 def test_normals(printed, monkeypatch):

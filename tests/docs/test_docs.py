@@ -28,6 +28,11 @@ ELSEWHERE = {"coming-from.md": "test_coming_from", "how-to-add-a-method.md": "te
 NEEDED = {
     "geometry.md": ("skimage", "trimesh", "scipy", "laspy"),
     "clusters.md": ("laspy",),
+    "arrays.md": ("torch", "networkx", "scipy"),
+    "coming-from-scipy.md": ("scipy",),
+    "coming-from-scikit-learn.md": ("sklearn",),
+    "coming-from-ase.md": ("ase",),
+    "coming-from-torch.md": ("torch",),
     "models/spheres.md": ("pyvista",),
     "examples/dam_break_3d.py": ("pyvista",),
     "examples/flock.py": ("pyvista",),

@@ -37,13 +37,34 @@ KS = (1, 2, 4, 7, 8, 13, 16, 33, 60, 150)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Case:
-    """A case in words and a seed. Its arrays follow from it, and from the cells that are laid around them."""
+class Question:
+    """The part of a case that programs are compiled for: cases that share it differ in their arrays alone."""
 
     way: str
     dim: int
     dtype: str
     domain: str
+    repeats: bool  # some axes are periodic
+    box: str  # how the domain is passed
+    own: bool  # each system has a domain of its own
+    gpu: bool  # searched as on a GPU
+    crowded: bool  # searched by what is done with many points, and with crowded ones
+    call: str
+    k: int
+    where: str  # the name of a condition
+    foreign: bool  # queries are another array than the points
+    narrow: bool  # float32 queries for float64 points
+    per_query: bool
+    include_self: bool
+    half: bool
+    sort: str | None
+    full: bool  # distances and vectors are asked for
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Case(Question):
+    """A case in words and a seed. Its arrays follow from it, and from the cells that are laid around them."""
+
     periodic: tuple[bool, ...]
     seed: int
     n: int
@@ -54,26 +75,16 @@ class Case:
     offset: float
     shape: str
     radius: str
-    per_query: bool
-    box: str  # how the domain is passed
     skew: str  # of a cell
     batch: str  # how points belong to systems
-    own: bool  # each system has a domain of its own
     apart: bool  # systems lie beside each other
     outside: int  # up to so many lengths outside a periodic box
-    call: str
-    k: int
-    where: str  # the name of a condition
     stage: str
+    other: str  # how many points the index held before
     spare: float  # how much larger the radius of the index is
-    include_self: bool
-    half: bool
-    sort: str | None
-    full: bool  # distances and vectors are asked for
     layout: str
     query_layout: str
     radius_layout: str
-    narrow: bool  # float32 queries for float64 points
     room: str  # of a hint or of a block
 
     def __str__(self):
@@ -92,27 +103,23 @@ class Case:
 BITS = st.tuples(*[st.booleans()] * 8)
 
 
-class Draw:
-    """Choices from tables; shrinking goes towards the first entry of each."""
+class Choices:
+    """Choices from tables by ``number(most)``, which draws one of the numbers from 0 to `most`."""
 
-    def __init__(self, draw):
-        self._draw = draw
-
-    def number(self, most):
-        value = sum(bit << k for k, bit in enumerate(reversed(self._draw(BITS))))
-        return value * (most + 1) >> 8
+    def __init__(self, number):
+        self.number = number
 
     def one(self, values):
         return values[self.number(len(values) - 1)]
 
     def pick(self, table):
         """A key, as often as its value says."""
-        place = self.number(sum(table.values()) - 1)
+        drawn = self.number(sum(table.values()) - 1)
         return next(
-            value for value, end in zip(table, itertools.accumulate(table.values()), strict=True) if place < end
+            value for value, end in zip(table, itertools.accumulate(table.values()), strict=True) if drawn < end
         )
 
-    def periodic(self, dim, domain):
+    def periodic(self, dim):
         """All axes or some; only one or two where each axis has five images or more to compare with."""
         some = 1 + self.number(2 ** min(dim, 3) - 2)
         flags = tuple(bool(some >> axis & 1) for axis in range(dim))
@@ -124,24 +131,100 @@ class Draw:
         return flags
 
 
+def shrinking(draw):
+    """``number(most)`` of Hypothesis, whose shrinking goes towards 0: towards the first entry of each table."""
+
+    def number(most):
+        value = sum(bit << k for k, bit in enumerate(reversed(draw(BITS))))
+        return value * (most + 1) >> 8
+
+    return number
+
+
+def drawn_questions(profile, domain, *, many, seed):
+    """So many questions of a domain, which a seed draws; the families of programs take turns."""
+    rng = np.random.default_rng([seed, DOMAINS.index(domain)])
+    choices = Choices(lambda most: int(rng.integers(most + 1)))
+    families = itertools.cycle(families_of(profile, domain, rng))
+    return [drawn_question(choices, domain, family) for family in itertools.islice(families, many)]
+
+
+def families_of(profile, domain, rng):
+    """Method, dimension, dtype, and whether there are images, in an order that is drawn."""
+    dims = {2, 3} if domain == "cell" else {1, 2, 3, 5, 12}
+    families = [
+        (method.name, dim, dtype, repeats)
+        for method in METHODS.values()
+        for dim in sorted(method.dims & dims)
+        for dtype in (("float32", "float64") if profile.fp64 else ("float32",))
+        for repeats in {"open": (False,), "systems": (True, False)}.get(domain, (True,))
+    ]
+    shuffled = [families[k] for k in rng.permutation(len(families))]
+    # All pairs, slow to compile, and dimensions that few search take every fourth turn.
+    seldom = [one for one in shuffled if one[0] == "brute_force" or one[1] not in (2, 3)]
+    ordered = [one for one in shuffled if one not in seldom]
+    for k, one in enumerate(seldom):
+        ordered.insert(4 * k + 3, one)
+    return ordered
+
+
+def drawn_question(choices, domain, family):
+    """A question of a family in a domain."""
+    pick, one = choices.pick, choices.one
+    method, dim, dtype, repeats = family
+    call = pick({**LISTS, **OTHERS, **K_NEAREST})
+    attributes = call in {"search", "query", "hint", "blocks"}
+    foreign = pick({False: 5, True: 3})
+    per_query = call != "unbounded" and pick({False: 4, True: 1})
+    boxes = {
+        "open": {"none": 6, "lengths": 1, "corners": 1},
+        "box": {"lengths": 1, "corners": 1},
+        "cell": {"cell": 1},
+        "systems": {"lengths": 2, "corners": 2, **({"cell": 3} if dim in (2, 3) else {})} if repeats else {"none": 1},
+    }
+    box, own = pick(boxes[domain]), domain == "systems" and pick({True: 3, False: 1})
+    if domain == "systems" and not own and box == "corners":
+        box = "lengths"  # two rows may be the lengths of two systems
+    where = one(sorted(CONDITIONS)) if pick({False: 3, True: 1}) else ""
+    if (call == "unbounded" and repeats) or (where == "of_points" and (per_query or call == "unbounded")):
+        where = ""  # without a radius, images and conditions that read r2 are refused; numpy's have one radius
+    return Question(
+        way=one([name for name in WAYS if WAYS[name][0] == method]),
+        dim=dim,
+        dtype=dtype,
+        domain=domain,
+        repeats=repeats,
+        box=box,
+        own=own,
+        gpu=pick({False: 1, True: 1}),
+        crowded=pick({False: 1, True: 1}),
+        call=call,
+        k=one(KS) if call in K_NEAREST else 0,
+        where=where,
+        foreign=foreign,
+        narrow=foreign and dtype == "float64" and pick({False: 3, True: 1}),
+        per_query=per_query,
+        include_self=pick({False: 2, True: 1}),
+        half=attributes and not foreign and not per_query and pick({False: 2, True: 1}),
+        sort=pick({"index": 4, None: 2, "distance": 3}) if attributes else None,
+        full=attributes and pick({True: 3, False: 1}),
+    )
+
+
 @st.composite
-def drawn_cases(draw, domain, families, conditions):
-    """A case in a domain, of one of the families, with one of the conditions or with none."""
-    draw = Draw(draw)
-    number, pick = draw.number, draw.pick
-    method, dim, dtype, repeats = draw.one(families)
-    way = draw.one([name for name in WAYS if WAYS[name][0] == method])
-    periodic = draw.periodic(dim, domain) if repeats else (False,) * dim
+def drawn_cases(draw, questions):
+    """A case of one of the questions."""
+    choices = Choices(shrinking(draw))
+    number, pick = choices.number, choices.pick
+    question = choices.one(questions)
+    domain, dim, repeats, box = question.domain, question.dim, question.repeats, question.box
     n = pick({0: 1, 1: 1, 2: 1, 3: 1, None: 24})
     n = 4 + number(max(0, MOST - 4)) if n is None else n
-    m = pick({False: 5, True: 3}) and pick({0: 1, 1: 1, None: 12})
-    m = None if m is False else 2 + number(min(MOST, 90)) if m is None else m
-    call = pick({**LISTS, **OTHERS, **K_NEAREST})
-    unbounded = call == "unbounded"
+    m = pick({0: 1, 1: 1, None: 12}) if question.foreign else None
+    m = 2 + number(min(MOST, 90)) if question.foreign and m is None else m
+    unbounded = question.call == "unbounded"
     clouds = {"uniform": 4, "lattice": 3, "clustered": 2, "duplicates": 2, "coincident": 1, "collinear": 1}
     clouds |= {} if unbounded and repeats else {"decades": 2, "outlier": 2}
-    attributes = call in {"search", "query", "hint", "blocks"}
-    per_query = pick({False: 4, True: 1}) and not unbounded
     layouts = {
         "plain": 6,
         "fortran": 1,
@@ -153,27 +236,12 @@ def drawn_cases(draw, domain, families, conditions):
         "queue": 1,
     }
     radius = {"fit": 5, "nice": 5, "pair": 3, "spacing": 2, "zero": 1, "tiny": 1, "vanishing": 1, "wide": 3}
-    boxes = {
-        "open": {"none": 6, "lengths": 1, "corners": 1},
-        "box": {"lengths": 1, "corners": 1},
-        "cell": {"cell": 1},
-        "systems": {"lengths": 2, "corners": 2, **({"cell": 3} if dim in (2, 3) else {})} if repeats else {"none": 1},
-    }
-    box, own = pick(boxes[domain]), domain == "systems" and pick({True: 3, False: 1})
-    if domain == "systems" and not own and box == "corners":
-        box = "lengths"  # two rows may be the lengths of two systems
     outside = {0: 6, 1: 1, 3: 1} | ({} if unbounded else {40: 2} if box == "cell" else {5000: 2, 100_000: 2})
     offsets = {0.0: 4, -0.5: 3, -0.3: 2, 1.0: 1, -3.0: 1, 17.3: 1} | ({} if box == "cell" else {1000.0: 2})
-    without_index = call in {"search", "within", "unbounded"}
-    where = draw.one(conditions) if pick({False: 3, True: 1}) else ""
-    if unbounded and (repeats or where == "of_points"):
-        where = ""  # without a radius, images and conditions that read r2 are refused
+    without_index = question.call in {"search", "within", "unbounded"}
     return Case(
-        way=way,
-        dim=dim,
-        dtype=dtype,
-        domain=domain,
-        periodic=periodic,
+        **vars(question),
+        periodic=choices.periodic(dim) if repeats else (False,) * dim,
         seed=number(255) << 8 | number(255),
         n=n,
         m=m,
@@ -183,61 +251,35 @@ def drawn_cases(draw, domain, families, conditions):
         offset=pick(offsets | ({} if repeats else {1e5: 1, 1e7: 1})),
         shape=pick({"cube": 3, "box": 2, **({} if repeats else {"needle": 1})}),
         radius=pick(radius),
-        per_query=per_query,
-        box=box,
         skew=pick({"slight": 2, "lower": 2, "any": 2, "strong": 1}),
         batch=pick({"few": 3, "many": 1, "sorted": 1, "far": 1, "alone": 1}) if domain == "systems" else "",
-        own=own,
         apart=domain == "systems" and pick({False: 3, True: 1}),
         outside=pick(outside) if repeats else 0,
-        call=call,
-        k=draw.one(KS) if call in K_NEAREST else 0,
-        where=where,
         stage="fresh" if without_index else pick({"fresh": 3, "updated": 2, "updated twice": 1}),
+        other=pick({"": 4, "fewer": 1, "more": 1}),
         spare=1.0 if without_index else pick({1.0: 3, 1.5: 1, 4.0: 1}),
-        include_self=pick({False: 2, True: 1}),
-        half=attributes and m is None and not per_query and pick({False: 2, True: 1}),
-        sort=pick({"index": 4, None: 2, "distance": 3}) if attributes else None,
-        full=attributes and pick({True: 3, False: 1}),
         layout=pick(layouts),
         query_layout=pick(layouts),
         radius_layout=pick({"plain": 3, "numpy": 1, "device": 1, "view": 1}),
-        narrow=m is not None and dtype == "float64" and pick({False: 3, True: 1}),
         room=pick({"right": 2, "short": 2, "generous": 2}),
     )
 
 
-def families_of(profile, domain, *, many, seed):
-    """What programs are compiled for: method, dimension, dtype, and whether there are images; so many of them.
-
-    Few cases stay in few of them, since compiling takes longer than all else.
-    """
-    dims = {2, 3} if domain == "cell" else {1, 2, 3, 5, 12}
-    families = [
-        (method.name, dim, dtype, repeats)
-        for method in METHODS.values()
-        for dim in sorted(method.dims & dims)
-        for dtype in (("float32", "float64") if profile.fp64 else ("float32",))
-        for repeats in {"open": (False,), "systems": (True, False)}.get(domain, (True,))
-    ]
-    order = np.random.default_rng([seed, DOMAINS.index(domain)]).permutation(len(families))
-    shuffled = [families[k] for k in order]
-    # All pairs, slow to compile, and dimensions that few search take every fourth turn.
-    seldom = [one for one in shuffled if one[0] == "brute_force" or one[1] not in (2, 3)]
-    ordered = [one for one in shuffled if one not in seldom]
-    for k, one in enumerate(seldom):
-        ordered.insert(4 * k + 3, one)
-    return ordered[:many]
-
-
 # --- its arrays -----------------------------------------------------------------------------------------------------
+
+
+class Held(NamedTuple):
+    """Points that an index holds."""
+
+    points: Any
+    batch: Any  # None where they have the systems of those before
 
 
 class Data(NamedTuple):
     """The arrays of a case."""
 
     points: Any
-    before: list[Any]  # what the index held before, oldest first
+    before: list[Held]  # what the index held before, oldest first
     queries: Any
     radius: Any
     built: float
@@ -347,13 +389,11 @@ class Maker:
         radius = self.pair_radius(radius, n) if case.radius == "pair" else radius
         built = radius * case.spare
         points, queries = self.cloud(n), None if m is None else self.cloud(m)
-        before = []
-        if case.stage != "fresh":
-            before = [self.cloud(n, moved=not case.edges)]
-        if case.stage == "updated twice":
-            before.append(self.cloud(n, moved=True))
+        times = {"fresh": 0, "updated": 1, "updated twice": 2}[case.stage]
+        before = [self.held_before(n, batch, moved=turn > 0 or not case.edges) for turn in range(times)]
         if case.edges and n > 1:
-            points, queries = self.with_edges(points, queries, before, radius, built)
+            around = before[0].points if before else points
+            points, queries = self.with_edges(points, queries, around, radius=radius, built=built)
         if case.apart:
             away = (rng.uniform(-50, 50, case.dim) * self.extent).astype(self.real)
             points, queries = (
@@ -375,7 +415,7 @@ class Maker:
             condition, met = self.condition(len(points), many, built / case.spare)
         return Data(
             points=self.near(points),
-            before=[self.near(each) for each in before],
+            before=before,
             queries=self.near(queries),
             radius=radius,
             built=built,
@@ -385,6 +425,17 @@ class Maker:
             condition=condition,
             met=met,
         )
+
+    def held_before(self, n, batch, *, moved):
+        """Points of the same systems, as many as later on, fewer, or more."""
+        rng, known = self.rng, np.unique(batch) if batch is not None and n else np.zeros(1, np.int64)
+        least = 2 if self.case.edges else 0 if batch is None else len(known)
+        fewer, more = max(least, rng.integers(n + 1)), n + rng.integers(1, 3 * n + 9)
+        many = {"": n, "fewer": fewer, "more": more}[self.case.other]
+        of_each = None
+        if batch is not None and self.case.other:
+            of_each = rng.permutation(np.concatenate([known, rng.choice(known, many - len(known))]))
+        return Held(self.near(self.cloud(many, moved=moved)), of_each)
 
     def condition(self, n, m, radius):
         """The condition of the case, in OpenCL C and in numpy; one that is the same both ways round for half lists."""
@@ -497,19 +548,21 @@ class Maker:
 
     # --- edges of cells ---------------------------------------------------------------------------------------------
 
-    def with_edges(self, points, queries, before, radius, built):
-        """Points on edges of the very cells that are laid around them, as far as the two can be brought together."""
-        state = self.rng.bit_generator.state
-        plain, foreign, lows = points, queries, None
-        for _ in range(3):
-            grids = self.grids(before[0] if before else points, built)
+    def with_edges(self, plain, foreign, around, *, radius, built):
+        """Points on edges of the cells that are laid around others.
+
+        Of the very cells around themselves where they are the others, as far as the two can be brought together.
+        """
+        state, lows = self.rng.bit_generator.state, None
+        points, queries, held = plain, foreign, around
+        for _ in range(1 if around is not plain else 3):
+            grids = self.grids(held, built)
             if lows == [grid and (grid.low, grid.sides) for grid in grids]:
                 break
             lows = [grid and (grid.low, grid.sides) for grid in grids]
             self.rng.bit_generator.state = state
-            points, queries = self.on_edges(before[0] if before else plain, plain, foreign, grids, radius)
-            if before:
-                break
+            points, queries = self.on_edges(around, plain, foreign, grids, radius)
+            held = points
         return points, queries
 
     def grids(self, points, built):

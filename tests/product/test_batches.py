@@ -245,25 +245,29 @@ def test_two_rows_are_corners_of_one_system(session, numbers):
     assert clfrnn.search(points, 0.3, box=corners, method="brute_force", session=session).num_pairs == 2
 
 
+#: Name -> numbers of systems, box, periodic, and the pairs.
 BOXES = {
-    "lengths of two": ([0, 5], [[4, 4], [7, 7]], 2),
-    "corners of three": ([0, 1, 2], [[1, 1], [5, 5]], 6),
-    "corners of two": ([0, 5], [[0, 0], [4, 4]], 4),
-    "corners of each": ([0, 5], [[[1, 1], [5, 5]], [[1, 1], [8, 8]]], 2),
-    "corners of each of one": ([3], [[[1, 1], [5, 5]]], 2),
-    "a list of lengths and corners": ([0, 5], [[4, 4], [[1, 1], [8, 8]]], 2),
-    "lengths of two, of which one axis repeats": ([0, 5], [[4, 0], [4, 0]], 4),
+    "lengths of two": ([0, 5], [[4, 4], [7, 7]], None, 2),
+    "corners of three": ([0, 1, 2], [[1, 1], [5, 5]], None, 6),
+    "corners of two": ([0, 5], [[0, 0], [4, 4]], None, 4),
+    "corners of each": ([0, 5], [[[1, 1], [5, 5]], [[1, 1], [8, 8]]], None, 2),
+    "corners of each of one": ([3], [[[1, 1], [5, 5]]], None, 2),
+    "a list of lengths and corners": ([0, 5], [[4, 4], [[1, 1], [8, 8]]], None, 2),
+    "lengths of two, of which one axis repeats": ([0, 5], [[4, 0], [4, 0]], [True, False], 4),
+    "lengths of two, of which each has its axes": ([0, 5], [[4, -7], [7, 4]], [[True, False], [True, True]], 2),
+    "lengths of two, of which one repeats": ([0, 5], [[4, 4, 4], [-7, 0, 0]], [True, False], 2),
 }
 
 
 @pytest.mark.parametrize("name", sorted(BOXES))
 def test_boxes_of_systems(session, name):
     """Each system has two points that are 0.2 apart through the edge of a box of length 4, and of no other box."""
-    numbers, box, pairs = BOXES[name]
-    points = np.tile(np.float32([[1.1, 2], [4.9, 2]]), (len(numbers), 1))
-    periodic = [True, False] if "axis" in name else None
+    numbers, box, periodic, pairs = BOXES[name]
+    points = np.tile(np.float32([[1.1, 2, 2], [4.9, 2, 2]]), (len(numbers), 1))[:, : 3 if "one repeats" in name else 2]
     known = {"batch": np.repeat(numbers, 2), "box": box, "periodic": periodic}
     assert clfrnn.search(points, 0.3, method="brute_force", session=session, **known).num_pairs == pairs
+    if "list" not in name:
+        assert reference.neighbors(points, 0.3, **known).offsets[-1] == pairs
 
 
 @pytest.mark.parametrize("method", sorted(METHODS))

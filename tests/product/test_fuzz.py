@@ -19,7 +19,6 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
-from condition_cases import CASES as CONDITIONS
 from condition_cases import spread
 from conftest import (
     as_gpu,
@@ -36,7 +35,7 @@ from conftest import (
     takes_long_as_gpu,
     tuned,
 )
-from fuzz_cases import DOMAINS, K_NEAREST, WAYS, Case, Maker, drawn_cases, families_of
+from fuzz_cases import DOMAINS, K_NEAREST, WAYS, Case, Held, Maker, drawn_cases, drawn_questions
 from hypothesis import HealthCheck, Phase
 
 import clfrnn
@@ -46,8 +45,8 @@ CASES = int(os.environ.get("CLFRNN_FUZZ_CASES", "12"))
 SEED = int(os.environ.get("CLFRNN_FUZZ_SEED", "1"))
 ONE_CASE = os.environ.get("CLFRNN_FUZZ_CASE")
 
-#: Few cases have few families of programs, and few conditions, as compiling takes longer than all else.
-FEW = max(4, CASES // 15)
+#: Compiling takes longer than all else: few cases have few questions, and many have so many data each.
+QUESTIONS = min(max(4, CASES // 12), 250)
 
 
 # --- asking ---------------------------------------------------------------------------------------------------------
@@ -122,16 +121,17 @@ def check(session, case, data, expected):
     listed = {"distances": case.full, "vectors": case.full, "sort": case.sort, "half": case.half}
     k = neighbors_of(case, data)
     if case.call == "search":
-        settle(case, clfrnn.search(points, radius, queries=queries, **place, **asked, **listed), expected)
+        settle(case, data, clfrnn.search(points, radius, queries=queries, **place, **asked, **listed), expected)
         return
     if case.call in ("within", "unbounded"):
         within = {} if case.call == "unbounded" else {"radius": radius}
         same_nearest(clfrnn.nearest(points, k, queries=queries, vectors=True, **within, **place, **asked), expected)
         return
-    held = [*data.before, points]
-    index = clfrnn.build_index(held[0], data.built, **place)
+    held = [*data.before, Held(points, data.batch if case.other else None)]
+    first = held[0].batch
+    index = clfrnn.build_index(held[0].points, data.built, **(place if first is None else {**place, "batch": first}))
     for each in held[1:]:
-        index.update(each)
+        update(index, each)
     if case.spare > 1 or case.per_query:
         asked["radius"] = radius
     answer(index, case, data, expected, queries, asked, listed)
@@ -166,8 +166,12 @@ def answer(index, case, data, expected, queries, asked, listed):
         asked |= {"hint": hint} if case.call == "hint" else {}
         found = index.query(queries, **asked, **listed)
         if data.before and case.call == "hint":
-            index.update(data.before[0])  # what is listed are the points as they were
-        settle(case, found, expected)
+            update(index, data.before[0])  # what is listed are the points as they were
+        settle(case, data, found, expected)
+
+
+def update(index, held):
+    index.update(held.points, batch=held.batch)
 
 
 def blocks(index, case, data, expected, queries, asked):
@@ -178,10 +182,10 @@ def blocks(index, case, data, expected, queries, asked):
     rest = index.query_blocks(queries, max_bytes=budget, **asked)
     parts = list(itertools.islice(rest, 1))
     if data.before:
-        index.update(data.before[0])
+        update(index, data.before[0])
     parts += rest
     if len(counts_of(expected)):
-        settle(case, joined(parts), expected)
+        settle(case, data, joined(parts), expected)
     else:
         assert sum(len(part.indices) for part in parts) == 0
 
@@ -200,10 +204,14 @@ def visit(index, queries, asked, expected):
 # --- comparing ------------------------------------------------------------------------------------------------------
 
 
-def settle(case, found, expected):
+def settle(case, data, found, expected):
     """A list has the columns that were asked for in the types of the reference, and the order that was asked for."""
     found = host(found)
-    wanted = {"distances": case.full, "vectors": case.full, "shifts": case.full and any(case.periodic)}
+    wanted = {
+        "distances": case.full,
+        "vectors": case.full,
+        "shifts": case.full and bool(np.any(data.domain.get("periodic", False))),
+    }
     for name, there in wanted.items():
         column = getattr(found, name)
         assert (column is not None) == there, name
@@ -262,17 +270,22 @@ def show(data):
 
 
 def run_case(session, case, tally, note):
-    """Compare; `note` takes what is worth reading when this fails.
-
-    Odd seeds are searched as on a GPU, and of every four seeds two by what is done with many points, and crowded ones.
-    """
-    if case.seed % 2 and not takes_long_as_gpu(session, WAYS[case.way][0]):
+    """Compare; `note` takes what is worth reading when this fails."""
+    if case.gpu and not takes_long_as_gpu(session, WAYS[case.way][0]):
         session = as_gpu(session)
-    if case.seed // 2 % 2:
+    if case.crowded:
         session = tuned(session, fenns={"few_of_item": 0}, binning={"few_of_item": 0}, grid={"long_run": 0})
     note(f"clfrnn differs from numpy. Run this case alone with\nCLFRNN_FUZZ_CASE='{case}'\nIts arrays:")
     data = Maker(session, case).make()
-    note(show(data))
+    try:
+        compare(session, case, data, tally)
+    except Exception:  # takes as long as the search, so only where it is read
+        note(show(data))
+        raise
+
+
+def compare(session, case, data, tally):
+    """Search the arrays of a case, as they are, and compare with numpy."""
     expected = expect(case, data)
     if not session.profile.subnormals and vanishes(case, data, expected):
         tally.skipped += 1
@@ -288,30 +301,12 @@ def run_case(session, case, tally, note):
 # --- the tests ------------------------------------------------------------------------------------------------------
 
 
-class Summary:
-    """A plugin that prints lines at the end of the run, also with -q."""
-
-    def __init__(self):
-        self.lines = []
-
-    def pytest_terminal_summary(self, terminalreporter):
-        for line in self.lines:
-            terminalreporter.write_line(line)
-
-
-@pytest.fixture(scope="module")
-def summary(request):
-    plugin = Summary()
-    request.config.pluginmanager.register(plugin)
-    return plugin
-
-
 @pytest.mark.core
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_every_drawn_case_is_answered_as_numpy_answers_it(session, summary, domain):
+def test_every_drawn_case_is_answered_as_numpy_answers_it(session, record_property, domain):
     tally = Tally()
     checked = session.profile.platform == "Oclgrind"
-    conditions = [sorted(CONDITIONS)[k] for k in np.random.default_rng(SEED).permutation(len(CONDITIONS))[:FEW]]
+    questions = drawn_questions(session.profile, domain, many=QUESTIONS, seed=SEED)
 
     @hypothesis.seed(SEED)
     @hypothesis.settings(
@@ -323,7 +318,7 @@ def test_every_drawn_case_is_answered_as_numpy_answers_it(session, summary, doma
         report_multiple_bugs=False,
         print_blob=False,
     )
-    @hypothesis.given(case=drawn_cases(domain, families_of(session.profile, domain, many=FEW, seed=SEED), conditions))
+    @hypothesis.given(case=drawn_cases(questions))
     def every_case(case):
         if checked:  # a checker's report stands behind the case that it is about
             print(case, file=sys.__stderr__, flush=True)
@@ -340,9 +335,10 @@ def test_every_drawn_case_is_answered_as_numpy_answers_it(session, summary, doma
             every_case()
         outcome = tally.digest.hexdigest()[:32]
     finally:
-        summary.lines.append(
+        record_property(
+            "summary",
             f"fuzz, {domain}, on {device_id(session.device)}: seed {SEED}, {tally.cases:,} cases"
             f"{f' ({tally.skipped:,} more skipped, subnormal)' if tally.skipped else ''}, "
-            f"{tally.pairs:,} pairs compared, {outcome}"
+            f"{tally.pairs:,} pairs compared, {outcome}",
         )
     assert tally.cases + tally.skipped >= (1 if alone is not None else CASES)

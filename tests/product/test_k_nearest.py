@@ -1,6 +1,7 @@
 """The k nearest neighbors, against the reference to the last bit: of an index, and of the call without a radius."""
 
 import functools
+import itertools
 import pickle
 
 import numpy as np
@@ -10,7 +11,9 @@ from conftest import POINTS, as_gpu, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
+from clfrnn.answers.nearest import unbounded
 from clfrnn.methods import METHODS
+from clfrnn.prepare import Cloud
 
 pytestmark = [pytest.mark.core, pytest.mark.product]
 
@@ -138,6 +141,15 @@ def test_more_neighbors_than_points(session, dim, n, k, periodic):
 
     assert_rows(found, reference.nearest(points, k, **box), shifts=periodic)
     assert (found.indices.get() >= 0).all() == (not n or periodic or k < n)
+
+
+def test_few_points_of_one_coordinate(session):
+    """No compiler warns of a shift that is known to be 0 there."""
+    points = np.float32([[0.5], [0.75], [2]])
+    for include_self in (False, True):
+        asked = {"include_self": include_self}
+        found = clfrnn.nearest(points, 13, method="aabb_tree", session=as_gpu(session), **asked)
+        assert_rows(found, reference.nearest(points, 13, **asked))
 
 
 @pytest.mark.parametrize("method", ["auto", "strips", "aabb_tree", "brute_force"])
@@ -280,6 +292,35 @@ def test_many_points_find_all_in_few_searches(session):
             found = clfrnn.nearest(points, 8, method=method, session=session)
         assert [name for name, _ in launches].count("count_short_rows") <= 2
         assert_rows(found, expected)
+
+
+def test_few_queries_go_through_the_cells_that_there_are(session, monkeypatch):
+    """Points are sorted again for many queries, and where cells are not narrower than the radius."""
+    built, searches = [], []
+    session = tuned(session, nearest={"few_pairs": 0})
+
+    def build(cloud, method, problem, plain=Cloud.build):
+        built.append(problem.radius)
+        return plain(cloud, method, problem)
+
+    def fill(traversal, *given, plain=unbounded.fill_rows, **asked):
+        searches.append(traversal.radius)
+        return plain(traversal, *given, **asked)
+
+    monkeypatch.setattr(Cloud, "build", build)
+    monkeypatch.setattr(unbounded, "fill_rows", fill)
+    for method, name in itertools.product(("strips", "uniform_grid", "fenns"), ("uniform", "clusters")):
+        points = cloud(name, 4 * N, 2, np.dtype(np.float32))
+        built.clear()
+        searches.clear()
+        found = clfrnn.nearest(points, 8, method=method, session=session)
+        assert len(searches) > 1
+        if method == "fenns" or session.profile.loop_turns is not None:
+            assert built == searches
+        else:
+            assert 1 <= len(built) < len(searches)
+            assert (len(built) > 1) == (name == "clusters")
+        assert_rows(found, reference.nearest(points, 8))
 
 
 @pytest.mark.parametrize("radius", [None, 0.3])

@@ -277,15 +277,15 @@ def test_foreign_queries(session, way, dim, dtype):
 # --- what a list carries ----------------------------------------------------------------------------------------------
 
 
-def test_shifts_come_with_vectors_of_periodic_boxes_alone(session, method):
+@pytest.mark.parametrize("sort", [None, "index", "distance"])
+def test_shifts_come_with_vectors_of_periodic_boxes_alone(session, method, sort):
     points = sample("uniform", N, 2, np.float32)
     way = (method, {})
-    for sort in (None, "index", "distance"):
-        assert search(points, 0.1, way, session, sort=sort, box=(1, 1), periodic=False).shifts is None
-        assert search(points, 0.6, way, session, sort=sort, vectors=False, **unit(2)).shifts is None
-        found = search(points, 0.6, way, session, sort=sort, **unit(2))
-        assert found.shifts.dtype == np.int32
-        assert found.shifts.shape == found.vectors.shape == (found.num_pairs, 2)
+    assert search(points, 0.1, way, session, sort=sort, box=(1, 1), periodic=False).shifts is None
+    assert search(points, 0.6, way, session, sort=sort, vectors=False, **unit(2)).shifts is None
+    found = search(points, 0.6, way, session, sort=sort, **unit(2))
+    assert found.shifts.dtype == np.int32
+    assert found.shifts.shape == found.vectors.shape == (found.num_pairs, 2)
 
 
 def test_vectors_are_of_raw_coordinates(session, method, dim):

@@ -60,6 +60,34 @@ def test_updates_from_the_host_have_it(session):
     assert len(seen(lambda: index.update(COARSE))) == 1
 
 
+DOMAINS = {
+    "open": {},
+    "box": {"box": (1e6, 1e7, 1e3)},
+    "cell": {"cell": [[1e6, 0, 0], [1e5, 1e7, 0], [0, 0, 1e3]]},
+}
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+@pytest.mark.parametrize("n", [len(COARSE), 300])
+def test_updates_on_the_device_have_it_once_their_bounds_are_read(session, name, n):
+    near = (SCAN - SCAN.mean(axis=0)).astype(np.float32)
+    index = clfrnn.build_index(near, 0.5, session=session, **DOMAINS[name])
+    both_sides = np.concatenate([COARSE, -COARSE])[:: 800 // n].copy()[:n]
+    for points, warnings_of_it in ((COARSE[:n], 1), (near[:n], 0), (both_sides, 0)):
+        array = cla.to_device(session.queue, points)
+
+        def update(array=array):
+            index.update(array)
+            index.check()
+
+        found = seen(update)
+        assert [each.category for each in found] == [clfrnn.PrecisionWarning] * warnings_of_it
+        assert all(
+            each.filename == __file__ and "adjacent numbers of float32 are 0." in str(each.message) for each in found
+        )
+    assert not seen(index.check)
+
+
 def test_float64_at_its_own_end(session):
     found = seen(lambda: clfrnn.search(SCAN * 1e9, 0.5, session=session))
     assert "adjacent numbers of float64 are 1 apart" in str(found[0].message)

@@ -66,6 +66,24 @@ def test_the_k_nearest_of_few_points(session, domain):
             assert np.array_equal(getattr(found, name), getattr(expected, name)), name
 
 
+def test_the_nearest_in_a_crowd(session):
+    """Packets whose neighbors wait, a few queries that go through all points, and one that a packet leaves out."""
+    if takes_long_as_gpu(session, "aabb_tree"):
+        pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
+    points = clouds.uniform(100, 3, seed=5)
+    points[:60] = points[:60] * np.float32(1e-4) + np.float32(0.5)
+    points[7] = 1e4
+    for few_pairs in (0, 1 << 20):
+        device = tuned(as_gpu(session), nearest={"waiting": 16, "alike": 2.0, "few_pairs": few_pairs})
+        names, found = launched(device, lambda: clfrnn.nearest(points, 3, method="aabb_tree", session=device))
+        assert "find_first_bounds" in names
+        assert np.array_equal(found.indices.get(), reference.nearest(points, 3).indices)
+    again = tuned(as_gpu(session), nearest={"few_pairs": 1 << 20})
+    names, found = launched(again, lambda: clfrnn.nearest(points, 3, method="strips", session=again))
+    assert "choose_bits" in names
+    assert np.array_equal(found.indices.get(), reference.nearest(points, 3).indices)
+
+
 @pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
 def test_queries_that_go_down_a_tree_together(session, periodic):
     """Packs of queries, with more leaves than their lists hold."""

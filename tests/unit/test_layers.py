@@ -14,7 +14,7 @@ import clfrnn
 PACKAGE = Path(clfrnn.__file__).parent
 
 #: They stand on the public interface.
-APPLICATIONS = {"models", "compilation", "cluster", "files", "geometry"}
+APPLICATIONS = {"models", "compilation", "cluster", "files", "geometry", "interop"}
 
 #: What applications import besides public names: what they share and users do not see yet, and plain helpers.
 SHARED = {
@@ -32,7 +32,8 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"doctor", "tuner", "verify"},
-    APPLICATIONS,
+    {"interop"},
+    APPLICATIONS - {"interop"},
     {"api"},
     {"index"},
     {"updates"},

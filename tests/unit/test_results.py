@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import sys
 
 import numpy as np
 import pyopencl.array as cla
@@ -167,3 +168,41 @@ def test_empty(session):
     assert empty.to_padded().shape == (0, 0)
     assert empty.to_scipy().shape == (0, 0)
     assert empty.to_host().vectors.shape == (0, 3)
+
+
+def test_pandas(session, found):
+    pandas = pytest.importorskip("pandas")
+    table = found.to_pandas()
+
+    assert isinstance(table, pandas.DataFrame)
+    assert list(table.columns) == ["query", "point", "distance", "vector_0", "vector_1"]
+    assert np.array_equal(table["query"], found.to_coo()[0])
+    assert np.array_equal(table["vector_1"], found.to_host().vectors[:, 1])
+    torus = clfrnn.search(POINTS, RADIUS, box=[1, 1], vectors=True, session=session)
+    assert "shift_1" in torus.to_pandas().columns
+
+
+def test_networkx(session, found):
+    networkx = pytest.importorskip("networkx")
+    graph = found.to_networkx()
+
+    assert graph.number_of_nodes() == 400
+    assert graph.number_of_edges() == found.num_pairs / 2
+    i, j = found.to_coo()
+    assert graph.edges[int(i[0]), int(j[0])] == {"distance": float(found.to_host().distances[0])}
+    parts = networkx.number_connected_components(
+        clfrnn.search(POINTS, RADIUS, half=True, session=session).to_networkx()
+    )
+    assert parts == clfrnn.cluster.friends_of_friends(POINTS, RADIUS, session=session).num_clusters
+    with pytest.raises(clfrnn.InvalidInputError, match="7 queries for 400 points"):
+        clfrnn.search(POINTS, RADIUS, queries=POINTS[:7], session=session).to_networkx()
+    with pytest.raises(clfrnn.InvalidInputError, match="to_networkx: query .* sees several images"):
+        clfrnn.search(POINTS, 0.7, box=[1, 1], session=session).to_networkx()
+
+
+@pytest.mark.parametrize(("call", "library"), [("to_torch", "torch"), ("to_pandas", "pandas"), ("to_scipy", "scipy")])
+def test_conversions_say_what_to_install(found, call, library, monkeypatch):
+    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.setitem(sys.modules, f"{library}.sparse", None)
+    with pytest.raises(clfrnn.ClfrnnError, match=rf"{call}\(\) needs {library}: pip install {library}"):
+        getattr(found, call)()

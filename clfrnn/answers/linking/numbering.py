@@ -19,7 +19,7 @@ from ...runtime.session import Session
 from ...tuning import Tuning
 from .unions import read_of_link
 
-__all__ = ["begin_core_trees", "begin_trees", "find_roots", "number_roots", "publish", "sizes_of"]
+__all__ = ["begin_core_trees", "begin_trees", "find_roots", "number_roots", "sizes_of"]
 
 _BOOL = np.dtype(bool)
 
@@ -41,11 +41,6 @@ def begin_trees(session: Session, links: DeviceArray[np.int32]) -> DeviceArray[A
     core = session.allocate(links.size, _BOOL, purpose="which points are core")
     session.publish(_launch(session, "begin_trees", links.size, (links, core)), core)
     return core
-
-
-def publish(session: Session, *arrays: DeviceArray[Any]) -> None:
-    """Make other queues wait for all launches so far before they write to `arrays`."""
-    session.publish(None, *arrays)
 
 
 def begin_core_trees(

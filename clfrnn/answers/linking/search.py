@@ -84,6 +84,7 @@ class LinkSearch:
             self._cliques.take_borders(core, border, labels)
         else:
             self._visit(TAKE_BORDER, core=core, border=border, labels=labels)
+        self._session.publish(None, core, labels)  # the last launch reads one and writes the other
 
     def _numbers(self) -> DeviceArray[np.int32]:
         return self._session.allocate(self._traversal.num_points, INT, purpose="the links between points")

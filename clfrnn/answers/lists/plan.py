@@ -69,8 +69,8 @@ def plan_list(
     `foreseen` is the number of pairs that earlier lists lead to expect, where there is memory for it; `hint` is that of
     the caller. `overflows` says that the last such list overflowed its neighbor buffer.
     """
-    known = (number for number in (hint, foreseen, problem.pairs) if number is not None)
-    measured = _is_measured(problem, columns, profile, tuning, pairs=next(known))
+    likely = problem.pairs if foreseen is None else foreseen
+    measured = _is_measured(problem, columns, profile, tuning, pairs=likely if hint is None else hint)
     first_pass, size = _first_pass(problem, facts, tuning, memory, indices_alone=measured or not columns.num_attributes)
     capacity: Literal["exact", "foreseen", "hinted"] = "exact"
     pairs = 0

@@ -34,13 +34,11 @@ class ListArguments(NamedTuple):
     query_batch: Any = None
 
 
-def query_list(
-    traversal: Traversal, state: ListState, queries: Any, given: ListArguments, *, loops: bool
-) -> NeighborList:
-    """The list of :meth:`clfrnn.Index.query`; `loops` is False for a single search, whose index is dropped."""
+def query_list(traversal: Traversal, state: ListState | None, queries: Any, given: ListArguments) -> NeighborList:
+    """The list of :meth:`clfrnn.Index.query`; a single search, whose index is dropped, has no `state`."""
     request, columns = _check(traversal, queries, given)
     max_bytes, hint = natural("max_bytes", given.max_bytes), natural("hint", given.hint)
-    return list_neighbors(traversal, state, request, columns, max_bytes=max_bytes, hint=hint, loops=loops)
+    return list_neighbors(traversal, state, request, columns, max_bytes=max_bytes, hint=hint)
 
 
 def query_blocks(traversal: Traversal, queries: Any, given: ListArguments) -> Iterator[NeighborList]:

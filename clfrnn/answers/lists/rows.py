@@ -119,7 +119,7 @@ class Rows:
             if columns.sort:
                 event = self._sort(_some(arrays, ("indices", *early)) if self.measured else arrays)
             event = self._measure(arrays, tuple(name for name in columns.of_pair if name not in early)) or event
-        self.traversal.session.publish(event, *(arrays[name] for name in columns.returned))
+        self.traversal.session.publish(event, *map(arrays.__getitem__, columns.returned))
 
     def _measure(self, arrays: dict[str, cla.Array], names: tuple[str, ...]) -> cl.Event | None:
         """Enqueue the computation of the attributes among `names`."""
@@ -150,7 +150,8 @@ class Rows:
         """The arrays that the caller gets: their first `pairs`, `copied` to memory of that size where possible."""
         session, returned = self.traversal.session, self.columns.returned
         for name in returned[1:]:
-            session.shorten(arrays[name], pairs)
+            if arrays[name].shape[0] != pairs:
+                session.shorten(arrays[name], pairs)
         found = {name: arrays[name] for name in returned}
         if not copied or not fits(session, self.columns, 0, pairs):
             return found

@@ -27,21 +27,22 @@ __all__ = ["list_neighbors", "list_problem", "make_list"]
 
 def list_neighbors(
     traversal: Traversal,
-    state: ListState,
+    state: ListState | None,
     request: QueryRequest,
     columns: Columns,
     *,
     max_bytes: int | None,
     hint: int | None = None,
-    loops: bool,
 ) -> NeighborList:
     """Make a list for a request.
 
-    A `hint` is the approximate number of pairs, at least. `loops` says that an index makes lists repeatedly: their
-    memory is that which earlier lists lead to expect, and nothing is compiled after the first list.
+    A `hint` is the approximate number of pairs, at least. With a `state` an index makes lists repeatedly: their memory
+    is that which earlier lists lead to expect, and nothing is compiled after the first list. A single search has none.
     """
-    session, kind, m = traversal.session, request.kind, request.m
-    foreseen = state.capacity.foreseen(kind) if loops else None
+    session, m, foreseen, overflows = traversal.session, request.m, None, False
+    if state is not None:
+        kind = request.kind
+        foreseen, overflows = state.capacity.foreseen(kind), state.capacity.overflows(kind)
     if foreseen is not None and not affords(session, columns, m, foreseen, max_bytes):
         foreseen = None
     if hint is not None and not affords(session, columns, m, hint, max_bytes):
@@ -55,31 +56,30 @@ def list_neighbors(
         memory=session.available(),
         foreseen=foreseen,
         hint=hint,
-        overflows=state.capacity.overflows(kind),
+        overflows=overflows,
     )
-    return make_list(traversal, state, request, columns, plan, max_bytes=max_bytes, loops=loops)
+    return make_list(traversal, state, request, columns, plan, max_bytes=max_bytes)
 
 
 def make_list(
     traversal: Traversal,
-    state: ListState,
+    state: ListState | None,
     request: QueryRequest,
     columns: Columns,
     plan: ListPlan,
     *,
     max_bytes: int | None = None,
-    loops: bool = True,
 ) -> NeighborList:
-    """Make a list by a plan."""
+    """Make a list by a plan; `state` as for :func:`list_neighbors`."""
     if plan.capacity == "hinted":
         return _make_hinted(traversal, state, request, columns, plan, max_bytes=max_bytes)
-    checks, kind = traversal.checks, request.kind
+    checks, kind = traversal.checks, None if state is None else request.kind
     rows = Rows(
         traversal=traversal,
         request=request,
         columns=columns,
         measured=plan.attributes == "measured",
-        bounded=loops or plan.capacity == "foreseen",
+        bounded=state is not None or plan.capacity == "foreseen",
     )
     readback = checks.readback
     offsets, first_pass = _count(rows, state, plan, readback.front)
@@ -93,9 +93,9 @@ def make_list(
     checks.settle()
     buffer = None if first_pass is None else first_pass.buffer
     overflowed = buffer is None or word == buffer.serial  # the walk has rows to write
-    if buffer is not None:
+    if buffer is not None and state is not None:
         state.settle_overflow(kind, overflowed)
-    capacity = state.capacity.settle(kind, pairs, most_alike(pairs)) if loops else pairs
+    capacity = pairs if state is None else state.capacity.settle(kind, pairs, most_alike(pairs))
     if arrays is not None and pairs <= plan.pairs and offsets.dtype == offset_type(pairs):
         if plan.overflow_waits and overflowed:
             rows.finish(arrays, rows.walk(arrays, first_pass=first_pass))
@@ -111,7 +111,7 @@ def make_list(
     if capacity > pairs and not affords(session, columns, request.m, capacity, max_bytes, held=held):
         capacity = pairs
     offsets = _offsets_for(rows, offsets, pairs)
-    if first_pass is not None and not overflowed and loops:
+    if first_pass is not None and not overflowed and state is not None:
         rows.prepare(offsets, first_pass)
     try:
         arrays = rows.allocate(offsets, pairs, capacity=capacity)
@@ -134,7 +134,7 @@ def list_problem(traversal: Traversal, request: QueryRequest) -> ListProblem:
     )
 
 
-def _count(rows: Rows, state: ListState, plan: ListPlan, total: Scratch) -> tuple[cla.Array, FirstPass | None]:
+def _count(rows: Rows, state: ListState | None, plan: ListPlan, total: Scratch) -> tuple[cla.Array, FirstPass | None]:
     """Enqueue the count and the scan of a list: its offsets, and what the count left for the rows.
 
     The number of pairs is written to `total`.
@@ -146,7 +146,8 @@ def _count(rows: Rows, state: ListState, plan: ListPlan, total: Scratch) -> tupl
         size = facts.mask_word_bytes
         first_pass = make_hit_mask(session, queries=m, words=plan.size, word_bytes=size, spare=facts.mask_spare)
     elif plan.first_pass == "neighbor_buffer":
-        first_pass = make_neighbor_buffer(session, queries=m, slots=plan.size, total=total, serial=state.serial)
+        serial = session.draw_serial() if state is None else state.serial
+        first_pass = make_neighbor_buffer(session, queries=m, slots=plan.size, total=total, serial=serial)
     counts = count_for_list(traversal, request, first_pass)
     offsets = session.allocate(m + 1, plan.offsets, purpose="the offsets of the list")
     buffer = None if first_pass is None else first_pass.buffer
@@ -179,7 +180,7 @@ def _offsets_for(rows: Rows, offsets: cla.Array, pairs: int) -> cla.Array:
 
 def _make_hinted(
     traversal: Traversal,
-    state: ListState,
+    state: ListState | None,
     request: QueryRequest,
     columns: Columns,
     plan: ListPlan,

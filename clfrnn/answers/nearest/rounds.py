@@ -54,8 +54,7 @@ def find_short_rows(
     rows = session.allocate(found, INT, purpose="the rows that are not full")
     positions = session.allocate((found, dim), queries.dtype, purpose="the queries of rows that are not full")
     given = queries.base_data, counters.base_data, rows.base_data, positions.base_data
-    event = session.launch(kernels["take_short_rows"], asked, config.work_group_size, *shared, *given)
-    session.publish(event, rows, positions)
+    session.launch(kernels["take_short_rows"], asked, config.work_group_size, *shared, *given)
     return ShortRows(rows, positions)
 
 

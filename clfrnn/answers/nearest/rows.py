@@ -15,12 +15,13 @@ from ...methods.request import QueryRequest
 from ...methods.traversal import Traversal
 from ...results import Nearest
 from ...runtime.rendering import row_function
+from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ..requests import systems_of
 from .plan import is_even, plan_rows
 from .rounds import ShortRows, measure_rows
 
-__all__ = ["check_k", "fill_rows", "find_k_nearest", "holds_images", "measure", "publish", "rows_for"]
+__all__ = ["check_k", "fill_rows", "find_k_nearest", "first_bounds", "holds_images", "measure", "publish", "rows_for"]
 
 _MOST_NEIGHBORS = 2**31 - 1
 
@@ -53,7 +54,7 @@ def find_k_nearest(traversal: Traversal, request: QueryRequest, k: int, *, vecto
 def publish(session: Session, event: cl.Event | None, found: Nearest) -> None:
     """Make other queues wait for the last event that writes to the arrays of a result."""
     arrays = found.indices, found.distances, found.vectors, found.shifts
-    session.publish(event, *(array for array in arrays if array is not None))
+    session.publish(event, *[array for array in arrays if array is not None])
 
 
 def rows_for(traversal: Traversal, m: int, k: int, *, vectors: bool) -> Nearest:
@@ -75,24 +76,51 @@ def holds_images(traversal: Traversal) -> bool:
     return traversal.problem.repeats
 
 
+def first_bounds(traversal: Traversal, request: QueryRequest, k: int) -> Scratch | None:
+    """First bounds of the rows of a request: see :meth:`~clfrnn.methods.structure.SearchStructure.first_bounds`.
+
+    Rows may then be empty, whose queries need searches of their own. None where queries are not the points, have radii
+    of their own or a condition, or where rows are too long.
+    """
+    if request.queries is not None or request.radii is not None or request.where is not None:
+        return None
+    session, images = traversal.session, holds_images(traversal)
+    plan = plan_rows(session.profile, session.tuning, k=k, real=REAL_OF[traversal.dtype], images=images)
+    if plan.way != "registers" or plan.vector:
+        return None
+    slots = session.tuning.nearest.waiting
+    return traversal.structure.first_bounds(k, slots, radius=request.radius, alike=session.tuning.nearest.alike)
+
+
 def fill_rows(
     traversal: Traversal,
     request: QueryRequest,
     found: Nearest,
     *,
+    bounds: Scratch | None = None,
+    fresh: bool = False,
     again: ShortRows | None = None,
     of_points: bool = False,
 ) -> cl.Event | None:
-    """Enqueue the walk that fills the rows of the queries of a request.
+    """Enqueue the walk that fills the rows of the queries of a request, within first `bounds` where these are known.
 
-    Where queries are searched for `again`, the request has their positions, and they fill the rows that `again` names;
-    `of_points` says that each of them is the point of that number, which is not its own neighbor.
+    `fresh` says that the structure was built for this search and not updated. Where queries are searched for `again`,
+    the request has their positions, and they fill the rows that `again` names; `of_points` says that each of them is
+    the point of that number, which is not its own neighbor.
     """
     session, (m, k), dim = traversal.session, found.indices.shape, traversal.dim
     real, images = REAL_OF[traversal.dtype], holds_images(traversal)
     even = is_even(traversal.problem.survey, session.tuning)
     plan = plan_rows(session.profile, session.tuning, k=k, real=real, images=images, even=even)
-    function = row_function(**plan._asdict(), real=real, dim=dim, shifts=images, again=again is not None)
+    kinds: dict[str, Any] = {"shifts": images, "again": again is not None}
+    kinds["ordered"] = (
+        fresh and traversal.structure.orders_coincident and request.where is None and not traversal.problem.periodic
+    )
+    if bounds is not None:
+        request = request._replace(radii=bounds)
+        plan = plan._replace(capacity=1 << (k - 1).bit_length())
+        kinds["waits"] = session.tuning.nearest.waiting
+    function = row_function(**plan._asdict(), real=real, dim=dim, **kinds)
     values: list[Any] = [found.indices, found.distances, k]
     if images and found.shifts is None:
         values.append(session.scratch(m * k * dim, INT, purpose="the shifts of the nearest neighbors"))

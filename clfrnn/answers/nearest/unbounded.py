@@ -25,7 +25,7 @@ from ...methods.tree.aabb_tree import AabbTree
 from ...methods.tree.build_plan import default_leaf_size
 from ...points.batches import QuerySystems, domain_of_points, take_query_systems
 from ...points.rounding import largest_of, warn_of_rounding
-from ...points.transfer import common_real, take_points
+from ...points.transfer import take_searched
 from ...prepare import Cloud, choose
 from ...primitives.readback import PendingBox
 from ...primitives.reduce import bounding_box
@@ -33,14 +33,15 @@ from ...results import Nearest
 from ...runtime.session import Session
 from ...survey import Survey
 from ..requests import make_request, systems_of
+from .few_queries import fill_rows_of_few
 from .plan import first_reach, foreseen_neighbors, largest_reach, shorter_reach, spanning_reach
-from .rounds import find_short_rows
-from .rows import fill_rows, holds_images, measure, publish, rows_for
+from .rounds import ShortRows, find_short_rows
+from .rows import fill_rows, first_bounds, holds_images, measure, publish, rows_for
 
 __all__ = ["UnboundedSearch"]
 
-#: Surveys with shorter and shorter reaches, at most.
-_MOST_SURVEYS = 3
+#: Surveys with shorter and shorter reaches, at most: crowds of one ten-billionth of the cloud's width are resolved.
+_MOST_SURVEYS = 12
 
 #: Methods that take longer the farther they reach, also where neighbors lie near.
 _BY_CELLS = {"uniform_grid", "strips", "fenns"}
@@ -73,15 +74,18 @@ class UnboundedSearch:
         batch: tuple[Any, Any] = (None, None),
     ) -> None:
         self.session, self.k, self.named = session, k, named
-        real = common_real(session, points, queries)
-        array, self.raw, _, self.largest = take_points(session, points, "points", real=real)
+        array, self.raw, _, self.largest = take_searched(session, points, queries)
         self.n, dim = array.shape
         refuse_dim(named, dim)
         self.options = {} if named is None else named.check(dict(options))
         lies_in = domain_of_points(session, domain, *batch, n=self.n, dim=dim, dtype=array.dtype, radius=0.0)
         self.space = lies_in.space
         self.cloud = Cloud.of(session, array, lies_in, radius=0.0, bounds=self.raw).bounded()
+        #: the largest radius with a finite square
+        self.farthest = largest_reach(self.cloud.real)
         self.foreign = queries is not None
+        #: whether queries are the points, of which all others may be neighbors
+        self.together = False
         #: how far apart some more than k points of an even cloud are; 0 where that is not known
         self.even_reach = 0.0
         #: the queries, once they are known, and whether each is known to have found k neighbors
@@ -95,7 +99,9 @@ class UnboundedSearch:
         self, queries: Any, *, include_self: bool, vectors: bool, where: Condition | None, query_batch: Any = None
     ) -> Nearest:
         """Search, and search again as long as there are queries with fewer than k neighbors."""
-        session, step = self.session, self._first_step()
+        session = self.session
+        self.together = queries is None and where is None
+        step = self._first_step()
         traversal = Traversal(self._build(step))
         asking = take_query_systems(session, self.cloud.tables.domain, query_batch, _rows_of(queries))
         radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
@@ -106,22 +112,28 @@ class UnboundedSearch:
         systems = systems_of(request, self.cloud.tables)
         sources = self.cloud.points if request.queries is None else request.queries
         found = rows_for(traversal, request.m, self.k, vectors=vectors)
-        event = fill_rows(traversal, request, found)
-        short = None if step.wider is None else find_short_rows(session, found.indices, sources)
+        bounds = None if step.method.name in _BY_CELLS else first_bounds(traversal, request, self.k)
+        event = fill_rows(traversal, request, found, bounds=bounds, fresh=True)
+        complete = step.wider is None and bounds is None
+        short = None if complete else find_short_rows(session, found.indices, sources)
         traversal.checks.settle()
         while short is not None:
-            step = self._wider_step(step, sources)
-            # The bounds of queries have taken the slot of those of points.
-            self.cloud = self.cloud._replace(bounds=self._pending.again())
-            before, traversal = traversal, Traversal(self._build(step))
+            before, itself = traversal, request.queries is None and not include_self
+            if where is None and self._are_few(short):
+                event = fill_rows_of_few(session, self.cloud.points, short, found, of_points=itself)
+                step = step._replace(wider=None)
+                break
+            if bounds is None:
+                step = self._wider_step(step, sources)
+                traversal = self._farther(traversal, step, short.rows.size)
+            bounds = None  # the same structure serves queries that first bounds have left out
             if vectors and holds_images(traversal) and not holds_images(before):
                 measure(before, found, self.cloud.points, sources, known=False, systems=systems)
             asking = None if systems is None else self._systems_of_rows(systems, short.rows)
             radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
             asked["include_self"] = True
-            again = make_request(traversal, short.positions, radius=radii, query_batch=asking, **asked)
-            itself = request.queries is None and not include_self
-            event = fill_rows(traversal, again, found, again=short, of_points=itself)
+            again = make_request(traversal, short.positions, radius=radii, query_batch=asking, known=True, **asked)
+            event = fill_rows(traversal, again, found, fresh=True, again=short, of_points=itself)
             short = None if step.wider is None else find_short_rows(session, found.indices, sources, short)
         if vectors and request.m:
             event = measure(
@@ -139,7 +151,7 @@ class UnboundedSearch:
     def warn_of_overflow(self, found: Nearest) -> None:
         """Warn where points are missing in a result because their squared distances overflow."""
         if (span := self._span_beyond_squares(found)) is not None:
-            dtype, farthest = self.cloud.points.dtype, largest_reach(self.cloud.real)
+            dtype, farthest = self.cloud.points.dtype, self.farthest
             warn(
                 f"points: coordinates are up to {span:.3g} apart, and squares of distances above {farthest:.3g} are "
                 f"not finite in {dtype}: pairs that far apart are no neighbors, and some rows are not full; multiply "
@@ -163,7 +175,7 @@ class UnboundedSearch:
         lows = zip(*(box.low for box in boxes), strict=True)
         highs = zip(*(box.high for box in boxes), strict=True)
         span = max(max(high) - min(low) for low, high in zip(lows, highs, strict=True))
-        if span <= largest_reach(self.cloud.real) / len(self.space.lengths) ** 0.5:
+        if span <= self.farthest / len(self.space.lengths) ** 0.5:
             return None
         if not self.foreign and find_short_rows(self.session, found.indices, self.sources) is None:
             return None
@@ -173,6 +185,12 @@ class UnboundedSearch:
         """The systems of the queries that fill some rows; conditions know them by the numbers of all queries."""
         ranks = self.session.read(systems)[self.session.read(rows)]
         return QuerySystems(ranks, self.session.upload(ranks, purpose="the systems of queries"), systems)
+
+    def _are_few(self, short: ShortRows) -> bool:
+        """Whether going through all points takes less time for these queries than a structure built for them."""
+        numbers, queries = self.session.tuning.nearest, short.rows.size
+        few = queries <= numbers.few_queries and queries * self.n <= numbers.few_pairs
+        return few and self.k <= numbers.most_of_few and not self.cloud.tables.domain.kind
 
     @property
     def _pending(self) -> PendingBox:
@@ -184,17 +202,33 @@ class UnboundedSearch:
         self.cloud = self.cloud.reaching(step.radius)
         return self.cloud.build(step.method, self.cloud.problem(step.radius, step.survey, options=step.options))
 
+    def _farther(self, before: Traversal, step: _Step, queries: int) -> Traversal:
+        """The traversal for a wider step: few queries go through the cells that there are, if these serve them.
+
+        Points need not be sorted again then. Queries are few where they look over no more space than all points did.
+        """
+        structure = before.structure
+        if step.method.name in _BY_CELLS:
+            wider = step.radius / structure.problem.radius
+            if structure.reaches(step.radius) and queries * wider**before.dim <= self.n:
+                return Traversal(structure, step.radius)
+            # The queries that are left lie where points are few.
+            step = step._replace(survey=dataclasses.replace(step.survey, others=0.0, sample=None))
+        # The bounds of queries have taken the slot of those of points.
+        self.cloud = self.cloud._replace(bounds=self._pending.again())
+        return Traversal(self._build(step))
+
     def _first_step(self) -> _Step:
         """The first search, and the waits for the bounds and the crowding of the points."""
         cloud = self.cloud if self.n else self.cloud._replace(bounds=None)
         survey = cloud.survey(0.0, crowding=False)
         if not self.n:
             return self._step_of_all(self.named or BruteForce(), survey, 0.0)
-        corners = {"low": survey.low, "high": survey.high, "lengths": self.space.sides}
-        reach = first_reach(self.session.tuning, n=self.n, k=self.k, **corners)
+        low, high = survey.without_strays
+        reach = first_reach(self.session.tuning, n=self.n, k=self.k, low=low, high=high, lengths=self.space.sides)
         if reach is None or not (reach := self._rounded(reach)) > 0:
             return self._step_of_all(self.named or BruteForce(), survey)
-        if reach < largest_reach(self.cloud.real):
+        if reach < self.farthest:
             self.even_reach = reach
         even = wider = reach
         if self.named.surveys_occupancy if self.named is not None else self.cloud.is_worth_binning(self.many):
@@ -225,12 +259,25 @@ class UnboundedSearch:
 
     def _rounded(self, reach: float) -> float:
         """A reach as kernels have it."""
-        return one_radius(min(reach, largest_reach(self.cloud.real)), self.cloud.points.dtype)
+        return one_radius(min(reach, self.farthest), self.cloud.points.dtype)
 
     def _choose(self, survey: Survey, reach: float) -> Method:
-        """The method of "auto": that of a search with this radius, and cells for crowds, as reaches widen."""
+        """The method of "auto": that of a search with this radius, and cells for crowds, as reaches widen.
+
+        A tree where points coincide, which no reach tells apart.
+        """
         method, _ = choose(self.session, self.cloud.problem(reach, survey, options={}), queries=self.many)
+        numbers, wanted = self.session.tuning.nearest, foreseen_neighbors(self.session.tuning, self.k)
+        if survey.neighbors(reach) > numbers.coincident * wanted or self._crowds(survey):
+            return AabbTree()
         return Strips() if method.name == "aabb_tree" and survey.dim in Strips.dims else method
+
+    def _crowds(self, survey: Survey) -> bool:
+        """Whether packets of queries go through a tree, as points crowd so much that one reach serves few of them."""
+        numbers = self.session.tuning.nearest
+        if not (self.together and survey.unevenness > numbers.uneven and self.k <= numbers.register_places):
+            return False
+        return self.cloud.real == "float" and not self.cloud.tables.domain.kind
 
     def _options(self, method: Method) -> dict[str, Any]:
         """The options of a method; leaves of a tree are those for somewhat more than k neighbors."""
@@ -247,16 +294,14 @@ class UnboundedSearch:
             span = self._rounded(float(reaches.max(initial=0.0)))
             # Foreign queries, whose bounds are not known yet, may lie farther away.
             return _Step(method, self._options(method), span, survey, span if self.foreign else None)
-        reach = largest_reach(self.cloud.real) if radius is None else radius
+        reach = self.farthest if radius is None else radius
         return _Step(method, self._options(method), reach, survey)
 
     def _wider_step(self, step: _Step, sources: cla.Array) -> _Step:
         """The search for the queries that have fewer than k neighbors."""
         if step.wider is not None and step.radius < step.wider and step.method.name in _BY_CELLS:
-            # The queries that are left lie where points are few.
-            survey = dataclasses.replace(step.survey, others=0.0, sample=None)
             farther = self._rounded(self.session.tuning.nearest.farther * step.radius)
-            return step._replace(radius=min(farther, step.wider), survey=survey)
+            return step._replace(radius=min(farther, step.wider))
         if (reaches := self.cloud.tables.spanning_reaches(self.k, self.around)) is not None:
             return self._step_of_all(AabbTree(), step.survey, self._rounded(float(reaches.max(initial=0.0))))
         low, high = step.survey.low, step.survey.high

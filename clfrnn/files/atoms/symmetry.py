@@ -78,9 +78,9 @@ def find_operations(words: Sequence[str], symbols: Sequence[str], cell: Array) -
     return operations_of([gemmi.Op("x,y,z")])
 
 
-def _numbers(turns: Array, moves: Array) -> Array:
+def _numbers(rotations: Array, moves: Array) -> Array:
     """A number for each operation, given its rotation and its translation in parts; those modulo whole vectors."""
-    digits = np.concatenate([turns.reshape(*turns.shape[:-2], 9) % _PARTS, moves % _PARTS], axis=-1)
+    digits = np.concatenate([rotations.reshape(*rotations.shape[:-2], 9) % _PARTS, moves % _PARTS], axis=-1)
     return np.asarray(digits @ _PARTS ** np.arange(12, dtype=np.int64))
 
 
@@ -92,18 +92,18 @@ def _products(ops: Operations) -> Array:
     ValueError
         The operations are no group whose first is the identity.
     """
-    turns = np.rint(ops.rotations).astype(int)
+    rotations = np.rint(ops.rotations).astype(int)
     moves = np.rint(ops.translations * _PARTS).astype(int)
-    place = {number: k for k, number in enumerate(_numbers(turns, moves).tolist())}
-    table = np.full((len(turns), len(turns)), -1)
-    for k, (turn, move) in enumerate(zip(turns, moves, strict=True)):
-        later = _numbers(turn @ turns, moves @ turn.T + move)
-        for number, other in zip(later.tolist(), range(len(turns)), strict=True):
+    place = {number: k for k, number in enumerate(_numbers(rotations, moves).tolist())}
+    table = np.full((len(rotations), len(rotations)), -1)
+    for k, (rotation, move) in enumerate(zip(rotations, moves, strict=True)):
+        later = _numbers(rotation @ rotations, moves @ rotation.T + move)
+        for number, other in zip(later.tolist(), range(len(rotations)), strict=True):
             if number not in place:
-                raise ValueError(f"{len(turns)} operations of symmetry that are no group")
+                raise ValueError(f"{len(rotations)} operations of symmetry that are no group")
             table[place[number], k] = other
-    if not np.array_equal(turns[0], np.eye(3)) or (moves[0] % _PARTS).any() or (table < 0).any():
-        raise ValueError(f"{len(turns)} operations of symmetry that are no group")
+    if not np.array_equal(rotations[0], np.eye(3)) or (moves[0] % _PARTS).any() or (table < 0).any():
+        raise ValueError(f"{len(rotations)} operations of symmetry that are no group")
     return table
 
 
@@ -165,8 +165,8 @@ def _fits(group: gemmi.SpaceGroup, cell: Array) -> bool:
     """Whether the operations of a group leave the lengths and angles of a cell as they are."""
     metric = cell @ cell.T
     scale = np.sqrt(np.outer(np.diag(metric), np.diag(metric)))
-    turns = operations_of(group.operations()).rotations
-    return bool((np.abs(turns.transpose(0, 2, 1) @ metric @ turns - metric) <= _STRAIN * scale).all())
+    rotations = operations_of(group.operations()).rotations
+    return bool((np.abs(rotations.transpose(0, 2, 1) @ metric @ rotations - metric) <= _STRAIN * scale).all())
 
 
 def images(sites: Array, decimals: Array, cell: Array, ops: Operations) -> tuple[Array, Array]:
@@ -187,7 +187,7 @@ def images(sites: Array, decimals: Array, cell: Array, ops: Operations) -> tuple
     apart = np.minimum(1.0, _UNITS_APART * 10.0 ** -decimals.astype(float))
     # Sites that the same operations leave where they are have their images by the same others.
     still = np.array(
-        [_same(sites @ turn.T + move, sites, apart, cell) for turn, move in zip(*ops, strict=True)]
+        [_same(sites @ rotation.T + move, sites, apart, cell) for rotation, move in zip(*ops, strict=True)]
     ).T.reshape(len(sites), len(ops.rotations))
     kinds, kind = np.unique(still, axis=0, return_inverse=True)
     products = _products(ops)

@@ -75,9 +75,7 @@ class BruteForce:
         """Copy the points."""
         return BruteForceStructure(session, problem, checks, plan, new=new)
 
-    def build(self, session: Session, problem: Problem, checks: DeferredChecks, new: NewPoints) -> BruteForceStructure:
-        """Copy the points."""
-        return self.place(session, problem, checks, self.plan(problem, session.profile, session.tuning), new=new)
+    build = place
 
 
 class BruteForceStructure(SearchStructure):

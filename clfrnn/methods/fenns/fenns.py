@@ -52,7 +52,8 @@ class Fenns:
 
     def plan(self, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> FennsPlan:
         """Plan the coarse grid, no cell of which is narrower than the radius, and the fine grid."""
-        return plan_fenns(problem, profile, tuning, low=problem.low, high=problem.high)
+        low, high = problem.without_strays
+        return plan_fenns(problem, profile, tuning, low=low, high=high)
 
     def refit(self, plan: FennsPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> FennsPlan | None:
         """Fit the cells to the points, with blocks that fit the same tiles."""
@@ -70,9 +71,16 @@ class Fenns:
         """Sort the points into the coarse cells of a plan."""
         return FennsStructure(session, problem, checks, plan, new=new)
 
-    def build(self, session: Session, problem: Problem, checks: DeferredChecks, new: NewPoints) -> FennsStructure:
+    def build(
+        self,
+        session: Session,
+        problem: Problem,
+        checks: DeferredChecks,
+        plan: FennsPlan,
+        *,
+        new: NewPoints,
+    ) -> FennsStructure:
         """Sort the points into coarse cells, and again into others where the density is not as expected."""
-        plan = self.plan(problem, session.profile, session.tuning)
         index = self.place(session, problem, checks, plan, new=new)
         survey = dataclasses.replace(problem.survey, counted=index.density())
         foreseen = problem.survey.density(problem.radius)

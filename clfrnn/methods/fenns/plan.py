@@ -87,7 +87,8 @@ def plan_fenns(
 def refit_fenns(plan: FennsPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> FennsPlan | None:
     """The plan for other points or another box, with the kernels of `plan`; None where its tiles do not serve."""
     tile, moved = plan.config.tile, _moved(problem)
-    fitted = plan_fenns(moved, profile, tuning, low=problem.low, high=problem.high, tile=tile or None)
+    low, high = problem.without_strays
+    fitted = plan_fenns(moved, profile, tuning, low=low, high=high, tile=tile or None)
     if tile and covers_many_images(problem, fitted.grid):
         return None
     # The config stays as it is, so that no step after the first one compiles anything.
@@ -98,10 +99,10 @@ def refit_fenns(plan: FennsPlan, problem: Problem, profile: DeviceProfile, tunin
 def _moved(problem: Problem) -> Problem:
     """The problem with a survey of its points, whose density changed with their number and the space they fill."""
     survey, floor = problem.survey, max(padded_radius(problem.radius, problem.real), 1e-300)
-    corners = problem.low, problem.high
+    corners = problem.without_strays
     before, now = (
         math.fsum(math.log(max(high / 2 - low / 2, floor)) for low, high in zip(*ends, strict=True))
-        for ends in ((survey.low, survey.high), corners)
+        for ends in (survey.without_strays, corners)
     )
     times = math.exp(min(700.0, max(-700.0, before - now))) * problem.n / max(1, survey.n)
     return dataclasses.replace(
@@ -109,8 +110,9 @@ def _moved(problem: Problem) -> Problem:
         survey=dataclasses.replace(
             survey,
             n=problem.n,
-            low=corners[0],
-            high=corners[1],
+            low=problem.low,
+            high=problem.high,
+            bulk=corners,
             others=min(float(problem.n), survey.others * times),
             counted=min(survey.counted * times, 1e300),
         ),

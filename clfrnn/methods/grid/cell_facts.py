@@ -52,17 +52,13 @@ class CellFacts:
         """
         grid, survey, problem = self.grid, self.problem.survey, self.problem
         radius = max(problem.radius, max(grid.sides) * 1e-6)
-        windows = [2.0 * radius / side + 2.0 for side in grid.sides]
-        crowded = (1.0 + survey.others) * math.prod(
-            [window * side / radius for window, side in zip(windows, grid.sides, strict=True)]
-        )
-        share = math.prod([min(1.0, window / many) for window, many in zip(windows, grid.shape, strict=True)])
-        rows = math.prod(
-            [
-                window if period else min(window, many)
-                for window, many, period in zip(windows[1:], grid.shape[1:], grid.periods[1:], strict=True)
-            ]
-        )
+        crowded, share, rows = 1.0 + survey.others, 1.0, 1.0
+        for axis, (side, many, period) in enumerate(zip(grid.sides, grid.shape, grid.periods, strict=True)):
+            window = 2.0 * radius / side + 2.0
+            crowded *= window * side / radius
+            share *= min(1.0, window / many)
+            if axis:
+                rows *= window if period else min(window, many)
         most = problem.images * problem.n
         return self.pieces * rows, min(most, crowded + share * most * grid.wrapped)
 
@@ -80,8 +76,8 @@ class CellFacts:
     def lists(self) -> ListFacts:
         """The facts that plans of lists depend on."""
         config, survey, radius = self.config, self.problem.survey, self.problem.radius
-        found = survey.neighbors(radius)
-        if config.columns:
+        found, columns = survey.neighbors(radius), config.columns
+        if columns:
             words = min(found + 4 * survey.spread(radius), 4 * found) + 4
             size, spare = INT.itemsize, config.width
         else:
@@ -92,7 +88,7 @@ class CellFacts:
             mask_words=words if found >= self.mask_neighbors else 0.0,
             mask_word_bytes=size,
             mask_spare=spare,
-            by_sectors=not config.columns and found >= self.mask_neighbors,
+            by_sectors=not columns and found >= self.mask_neighbors,
         )
 
     def _words_of_bits(self, found: float) -> float:

@@ -80,7 +80,8 @@ def cost_of_sides(problem: Problem, prices: Prices, sides: tuple[float, ...], de
     """The cost of a query with cells of such sides, or of the next larger ones that the domain allows."""
     survey, n = problem.survey, max(1, problem.n)
     lengths, images = problem.space.lengths, problem.images
-    counts = count_cells(low=survey.low, high=survey.high, sides=sides, n=n, real=problem.real, lengths=lengths)
+    low, high = survey.without_strays
+    counts = count_cells(low=low, high=high, sides=sides, n=n, real=problem.real, lengths=lengths)
     reach = 2.0 * problem.radius
     # A window of length 2 r meets one cell more than fit into it.
     windows, candidates = [], survey.density(problem.radius) if density is None else density

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...config import WalkConfig
 from ...domain.box import SYSTEMS
-from ...domain.cells import CellGrid, fit_cells
+from ...domain.cells import CellGrid, fit_cells, torus_like
 from ...problem import Problem
 from ...profile import DeviceProfile
 from ...tuning import Tuning
@@ -72,8 +72,10 @@ def spacing(problem: Problem) -> float:
 
 def grid_for(problem: Problem, sides: tuple[float, ...]) -> CellGrid:
     """The cells of the given sides, or of the next larger ones that the domain allows."""
-    low, high, lengths = problem.low, problem.high, problem.space.lengths
-    return fit_cells(low=low, high=high, sides=sides, n=problem.n, real=problem.real, lengths=lengths)
+    (low, high), lengths = problem.without_strays, problem.space.lengths
+    grid = fit_cells(low=low, high=high, sides=sides, n=problem.n, real=problem.real, lengths=lengths)
+    # On a torus strays spread over all cells; elsewhere the border cells would collect them.
+    return torus_like(grid, problem.n) if problem.has_strays else grid
 
 
 def refit_cells(plan: CellPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> CellPlan:

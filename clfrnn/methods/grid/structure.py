@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import dataclasses
 import functools
 import math
 from typing import Any, ClassVar
@@ -67,8 +68,9 @@ class GridStructure(SearchStructure):
         most = session.tuning.lists.buffer_slots
         self._slots = useful_slots(session.profile, problem.survey, problem.radius, most=most)
         self._facts = self._facts_of(plan.grid)
-        rows = self._facts.pieces * math.prod([2.0 * problem.radius / side + 3.0 for side in sides[1:]])
-        check_turns(session.profile, problem=problem, side=max(sides), rows=rows)
+        if session.profile.loop_turns is not None:
+            rows = self._facts.pieces * math.prod([2.0 * problem.radius / side + 3.0 for side in sides[1:]])
+            check_turns(session.profile, problem=problem, side=max(sides), rows=rows)
         self._many_queries = many_queries(problem, session.tuning, layout=plan.config.layout)
         self._binner = Binner(session, problem, checks, stem=self.stem, config=plan.config, dtype=self.dtype)
         #: the last layout of sorted foreign queries, with the grid and the number of queries that it was made for
@@ -149,7 +151,17 @@ class GridStructure(SearchStructure):
 
     def plan_visit(self, function: WalkFunction, request: QueryRequest) -> VisitPlan:  # noqa: ARG002
         """Foreign queries that are not sorted are served in the caller's order."""
-        return self._plan_launches(request.images, by_number=request.queries is not None and not request.query_order)
+        by_number = request.queries is not None and not request.query_order
+        plan, radius = self._plan_launches(request.images, by_number=by_number), self.problem.radius
+        if request.radius <= radius:
+            return plan
+        wider = (request.radius / radius) ** self.problem.dim
+        return dataclasses.replace(plan, tests_of_query=min(wider * plan.tests_of_query, plan.most_tests_of_query))
+
+    def reaches(self, radius: float) -> bool:
+        """In open space windows may be of any width, where no driver bounds the turns that they take."""
+        unbounded = not self.problem.periodic and self.session.profile.loop_turns is None
+        return radius <= self.problem.radius or unbounded
 
     def images_served(self, *, foreign: bool) -> tuple[str, ...]:
         if not self.problem.periodic:
@@ -283,7 +295,4 @@ class GridMethod(abc.ABC):
         """Bin the points."""
         return self.structure(session, problem, checks, plan, new=new)
 
-    def build(self, session: Session, problem: Problem, checks: DeferredChecks, new: NewPoints) -> GridStructure:
-        """Bin the points by a plan for them."""
-        plan = self.plan(problem, session.profile, session.tuning)
-        return self.place(session, problem, checks, plan, new=new)
+    build = place

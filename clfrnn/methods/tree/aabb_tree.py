@@ -29,6 +29,7 @@ from ..structure import NewPoints, Readers, SearchStructure
 from ..visit_plan import VisitPlan
 from .build import Tree, TreeBuilder
 from .build_plan import MOST_LEAVES, count_leaves, needed_leaves
+from .first_bounds import find_first_bounds
 from .plan import CONSTRUCTION_ADVICE, TREE_CONSTRUCTIONS, TreePlan, plan_aabb_tree
 from .walk_plan import TreeWalkConfig, are_few_queries, divides_uneven_queries, is_crowded, without_packets
 
@@ -83,10 +84,7 @@ class AabbTree:
         """Sort the points, and fit bounding boxes to them."""
         return TreeStructure(session, problem, checks, plan, new=new)
 
-    def build(self, session: Session, problem: Problem, checks: DeferredChecks, new: NewPoints) -> TreeStructure:
-        """Sort the points, and fit bounding boxes to them."""
-        plan = self.plan(problem, session.profile, session.tuning)
-        return self.place(session, problem, checks, plan, new=new)
+    build = place
 
 
 class TreeStructure(SearchStructure):
@@ -109,6 +107,8 @@ class TreeStructure(SearchStructure):
     ) -> None:
         super().__init__(session, problem, checks)
         self._plan = plan
+        #: a sort along the curve leaves equal keys in order, a division by medians does not
+        self.orders_coincident = plan.construction == "morton"
         leaves = count_leaves(self.problem.n, plan.leaf_size)
         check_turns(session.profile, problem=problem, side=problem.radius, rows=4 * leaves)
         self._builder = TreeBuilder(session, problem, plan, self.dtype)
@@ -124,7 +124,10 @@ class TreeStructure(SearchStructure):
 
     def config_for(self, function: WalkFunction, variant: VisitVariant) -> TreeWalkConfig:
         """The config for single queries where close neighbors come first or idle work-items must not run `function`."""
-        session, ranked = self.session, variant.radii and self._is_crowded()
+        session = self.session
+        if function.waiting is not None:
+            return self.config.taking_together(function.waiting.slots, session.tuning)
+        ranked = variant.radii and self._is_crowded()
         config = self.config.ranked(session.tuning) if ranked else self.config
         config = dataclasses.replace(config, divided=variant.shared)
         together = function.idles and not function.lowers
@@ -143,6 +146,16 @@ class TreeStructure(SearchStructure):
         if are_few_queries(m, self.session.profile, tuning):
             return True
         return divides_uneven_queries(self.problem.survey, m, tuning) and self._is_crowded()
+
+    def first_bounds(self, k: int, slots: int, *, radius: float, alike: float) -> Scratch | None:
+        problem, session, config = self.problem, self.session, self.config
+        if problem.periodic or problem.real != "float" or not config.packed:
+            return None
+        if config.taking_together(slots, session.tuning).local_memory > session.profile.usable_local_memory:
+            return None
+        limits = self.dtype.type(radius), self.dtype.type(alike)
+        facts: dict[str, Any] = {"dim": problem.dim, "real": problem.real}
+        return find_first_bounds(session, self._tree.points, problem.n, k, limits=limits, **facts)
 
     @functools.cached_property
     def list_facts(self) -> ListFacts:
@@ -167,7 +180,7 @@ class TreeStructure(SearchStructure):
         tree, builder = self._tree, self._builder
         order = None
         if queries is not None and self.config.sorts:
-            order = builder.order.of_queries(queries, tree.nodes, tree.images)
+            order = builder.order.of_queries(queries, tree.bulk, tree.images)
         if ranks:
             order = builder.order.by_radii(radii, tree.points, self.problem.n, queries, order)
         return () if order is None else (order.base_data,)

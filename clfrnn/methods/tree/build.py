@@ -11,6 +11,7 @@ import numpy as np
 from ...config import INT, sorted_copy_length
 from ...primitives.fill import cleared
 from ...primitives.readback import Readback
+from ...primitives.reduce import find_bulk
 from ...problem import Problem
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
@@ -34,6 +35,8 @@ class Tree:
     nodes: Scratch
     volumes: Scratch
     images: Images
+    #: where most of the points lay when the order was made, see :func:`~clfrnn.primitives.reduce.find_bulk`
+    bulk: Scratch
 
 
 class TreeBuilder:
@@ -59,7 +62,7 @@ class TreeBuilder:
             periodic=problem.periodic,
             leaves=plan.group_leaves,
         )
-        self.order = TreeOrder(session, self.kernels, self.config, plan.leaf_size)
+        self.order = TreeOrder(session, self.kernels, self.config, plan.leaf_size, crowds=problem.survey.crowds_finely)
         #: whether the growth of leaves decides when points are sorted again
         self._watches_growth = not math.isinf(plan.rebuild_threshold)
         #: the logarithm of the largest growth of a leaf's volume since the order was made, and the sum over points of
@@ -78,16 +81,19 @@ class TreeBuilder:
         """Build a tree over points in a new order, in a periodic box with the low corner `starts`."""
         images = new.tables.images(starts, new.bounds)
         volumes = self._session.scratch(self.used_leaves, self._dtype, purpose="the volumes of leaves")
+        # In cells and batches bounds are not those of coordinates, and the bulk is all between them.
+        raw = self._problem.periodic in ("", "box")
+        bulk = find_bulk(self._session, new.points, new.known_bounds, among=self._problem.n if raw else 0)
         if self._plan.construction == "median":
             order = self.order.by_medians(new.points, images)
         else:
-            order = self.order.along_curve(new.points, new.known_bounds, images)
-        return self._fit("fit_ordered", order, new, volumes=volumes, images=images)
+            order = self.order.along_curve(new.points, bulk, images)
+        return self._fit("fit_ordered", order, new, volumes=volumes, images=images, bulk=bulk)
 
     def refit(self, tree: Tree, new: NewPoints, starts: tuple[float, ...]) -> Tree:
         """Fit the boxes of `tree` to points that have moved."""
         images = new.tables.images(starts, new.bounds)
-        return self._fit("fit_again", tree.points, new, volumes=tree.volumes, images=images)
+        return self._fit("fit_again", tree.points, new, volumes=tree.volumes, images=images, bulk=tree.bulk)
 
     def growth(self) -> tuple[float, float]:
         """Wait for the growth of the newest tree's leaves, as a logarithm, and for the crowding of its points.
@@ -107,6 +113,7 @@ class TreeBuilder:
         *,
         volumes: Scratch,
         images: Images,
+        bulk: Scratch,
     ) -> Tree:
         """Enqueue the launch that copies points to their places and fits all boxes from the leaves up."""
         session, problem, leaves, config = self._session, self._problem, self.leaves, self.config
@@ -142,4 +149,4 @@ class TreeBuilder:
         )
         if reordered or self._watches_growth:
             self._growth.start()
-        return Tree(points=sorted_points, nodes=nodes, volumes=volumes, images=images)
+        return Tree(points=sorted_points, nodes=nodes, volumes=volumes, images=images, bulk=bulk)

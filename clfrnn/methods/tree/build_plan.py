@@ -10,6 +10,7 @@ from ...groups import busy_units, group_size
 from ...primitives.config import DIGIT_BITS
 from ...profile import DeviceProfile
 from ...tuning import Tuning
+from .packet_plan import packet_queries
 
 __all__ = [
     "MOST_LEAVES",
@@ -21,7 +22,6 @@ __all__ = [
     "default_leaf_size",
     "leaves_of_group",
     "needed_leaves",
-    "packet_queries",
     "plan_curve_cut",
     "plan_tree",
     "tree_layout",
@@ -34,9 +34,6 @@ _COORDINATE_BITS = {"float": 24, "double": 31}
 
 #: Largest number of bits by which a range of the curve is divided: floats distinguish as many parts.
 _MOST_PARTS = 24
-
-#: Work-items in lockstep from beyond which packets are wider, and queries of the widest packet.
-_LOCKSTEP, _WIDEST_PACKET = 32, 64
 
 #: Largest number of leaves: the numbers of nodes, and one more, are int32.
 MOST_LEAVES = 1 << 29
@@ -166,15 +163,6 @@ def plan_tree(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, pe
         comparing=numbers.comparing_items,
         compared=numbers.compared_points,
     )
-
-
-def packet_queries(profile: DeviceProfile, tuning: Tuning) -> int:
-    """The number of queries of a packet: as the tuning says, or one for each work-item of a wider wavefront.
-
-    Where more work-items run in lockstep than a packet has queries, the rest of them would idle.
-    """
-    wide = profile.simd_width if profile.kind == "gpu" and profile.simd_width > _LOCKSTEP else 0
-    return max(tuning.tree.packet_queries, min(wide, _WIDEST_PACKET))
 
 
 def _halved(profile: DeviceProfile, tuning: Tuning, size: int, dim: int, real: str) -> int:

@@ -10,8 +10,8 @@ import pyopencl.array as cla
 
 from ...config import INT
 from ...points.transfer import fetch
+from ...primitives.gather import take_numbers
 from ...primitives.radix_sort import sort_positions
-from ...primitives.readback import PendingBox
 from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ..domain_tables.tables import Images
@@ -26,19 +26,23 @@ _UINT, _ULONG = np.dtype(np.uint32), np.dtype(np.uint64)
 class TreeOrder:
     """Sorts points for leaves of one size, and queries for a tree."""
 
-    def __init__(self, session: Session, kernels: Mapping[str, cl.Kernel], config: TreeConfig, leaf_size: int) -> None:
+    def __init__(
+        self, session: Session, kernels: Mapping[str, cl.Kernel], config: TreeConfig, leaf_size: int, *, crowds: bool
+    ) -> None:
         self._session, self._kernels, self._config, self._leaf_size = session, kernels, config, leaf_size
+        #: whether points may crowd in the smallest cubes that a key tells apart
+        self._crowds = crowds
 
-    def along_curve(self, points: cla.Array, bounds: PendingBox, images: Images) -> Scratch:
+    def along_curve(self, points: cla.Array, bulk: Scratch, images: Images) -> Scratch:
         """The order of points along the curve; points in the same part of the curve stay in the order of input.
 
         Where a block of the order fits local memory, it is then halved down to compact leaves.
         """
         config, n = self._config, points.shape[0]
         if not config.slots(self._leaf_size) or n <= self._leaf_size:
-            return self._by_place(points, bounds, images)
+            return self._by_place(points, bulk, images)
         cut = plan_curve_cut(n, self._session.tuning)
-        ranges = self._cut(points, cut, bounds, images)
+        ranges = self._cut(points, cut, bulk, images)
         keys = self._session.scratch(n, _UINT, purpose="the places of points on a curve")
         self._session.launch(
             self._kernels["curve_parts"],
@@ -46,7 +50,7 @@ class TreeOrder:
             config.work_group_size,
             np.int32(n),
             points.base_data,
-            *bounds.arguments,
+            bulk.base_data,
             *images.arguments,
             np.int32(cut.sampled),
             np.int32(cut.parts),
@@ -57,8 +61,17 @@ class TreeOrder:
         self._halve(points, order, images)
         return order
 
-    def _by_place(self, points: cla.Array, bounds: PendingBox, images: Images) -> Scratch:
-        """The order by all bits of the points' keys on the curve."""
+    def _by_place(self, points: cla.Array, bulk: Scratch, images: Images) -> Scratch:
+        """The order by all bits of the points' keys on the curve; where points crowd, by as many bits behind them."""
+        session, bits = self._session, self._config.curve_bits * self._config.dim
+        keys = self._places(points, bulk, images, 0)
+        if not self._crowds:
+            return sort_positions(session, keys, bits)[1]
+        within = sort_positions(session, self._places(points, bulk, images, 1), bits)[1]
+        order = sort_positions(session, take_numbers(session, keys, within), bits)[1]
+        return take_numbers(session, within, order)
+
+    def _places(self, points: cla.Array, bulk: Scratch, images: Images, part: int) -> Scratch:
         config, n = self._config, points.shape[0]
         keys = self._session.scratch(n, _ULONG, purpose="the places of points on a curve")
         self._session.launch(
@@ -67,13 +80,14 @@ class TreeOrder:
             config.work_group_size,
             np.int32(n),
             points.base_data,
-            *bounds.arguments,
+            bulk.base_data,
             *images.arguments,
+            np.int32(part),
             keys.base_data,
         )
-        return sort_positions(self._session, keys, config.curve_bits * config.dim)[1]
+        return keys
 
-    def _cut(self, points: cla.Array, cut: CurveDivision, bounds: PendingBox, images: Images) -> Scratch:
+    def _cut(self, points: cla.Array, cut: CurveDivision, bulk: Scratch, images: Images) -> Scratch:
         """The keys at which ranges with about as many points each begin, and the end of the last range."""
         session, size = self._session, self._config.work_group_size
         keys, ranges = (
@@ -87,7 +101,7 @@ class TreeOrder:
             np.int32(cut.sampled),
             np.int32(cut.apart),
             points.base_data,
-            *bounds.arguments,
+            bulk.base_data,
             *images.arguments,
             keys.base_data,
         )
@@ -101,8 +115,8 @@ class TreeOrder:
         )
         return ranges
 
-    def of_queries(self, queries: cla.Array, nodes: Scratch, images: Images) -> Scratch:
-        """The order of queries along the curve through the root's box, by as many bits as distinguish m queries."""
+    def of_queries(self, queries: cla.Array, bulk: Scratch, images: Images) -> Scratch:
+        """The order of queries along the curve of the points, by as many bits as distinguish m queries."""
         config, m = self._config, queries.shape[0]
         bits = config.query_bits(m)
         keys = self._session.scratch(m, _UINT, purpose="the order of queries")
@@ -113,7 +127,7 @@ class TreeOrder:
             np.int32(m),
             np.int32(config.curve_bits * config.dim - bits),
             queries.base_data,
-            nodes.base_data,
+            bulk.base_data,
             *images.arguments,
             keys.base_data,
         )

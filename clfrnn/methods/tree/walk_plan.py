@@ -13,7 +13,8 @@ from ...profile import DeviceProfile
 from ...survey import Survey
 from ...tuning import Tuning
 from ..walk_plan import plan_walk
-from .build_plan import RECORD_COORDINATES, packet_queries, tree_layout, value_for_neighbors
+from .build_plan import RECORD_COORDINATES, tree_layout, value_for_neighbors
+from .packet_plan import LEAST_PACKET, packet_widths
 
 __all__ = [
     "TreeWalkConfig",
@@ -23,9 +24,6 @@ __all__ = [
     "plan_tree_walk",
     "without_packets",
 ]
-
-#: Smallest packet: a packet tests the descendants of a node three levels down side by side.
-_LEAST_PACK = 8
 
 #: Leaves, or work-items, that have a bit in one integer.
 _WORD = 32
@@ -57,6 +55,10 @@ class TreeWalkConfig(RunConfig):
     divided: bool
     #: width of a packet, in padded radii, from which on each query tests whether it touches a node
     wide: int
+    #: neighbors of each query that may wait in local memory, for functions that take them together
+    waiting: int = 0
+    #: leaves after which a packet whose queries keep neighbors waiting gives up
+    waiting_leaves: int = 0
 
     @property
     def leaf_capacity(self) -> int:
@@ -73,12 +75,18 @@ class TreeWalkConfig(RunConfig):
         """Bytes of local memory of a packet."""
         numbers = self.sides * (self.work_group_size + 2 + self.parts) + 2 * self.dim * self.leaf_capacity
         numbers += self.bands * (self.chunk + 1) * (4 if self.layout == "records" else self.dim + 1)
-        return REAL_SIZE[self.real] * numbers + 4 * (
-            self.leaf_capacity
-            + self.stack
-            + 4 * self.hit_words
-            + self.band
-            + 2 * self.bands * -(-self.leaf_capacity // _WORD)
+        waiting = 8 * (self.waiting + 1) * self.work_group_size + 8 if self.waiting else 0
+        return (
+            waiting
+            + REAL_SIZE[self.real] * numbers
+            + 4
+            * (
+                self.leaf_capacity
+                + self.stack
+                + 4 * self.hit_words
+                + self.band
+                + 2 * self.bands * -(-self.leaf_capacity // _WORD)
+            )
         )
 
     @property
@@ -109,7 +117,7 @@ class TreeWalkConfig(RunConfig):
     @property
     def _forms_packets(self) -> bool:
         """Whether queries form packets; not where a driver allows groups too small for a node's descendants."""
-        return self.packed and self.work_group_size >= _LEAST_PACK
+        return self.packed and self.work_group_size >= LEAST_PACKET
 
     @property
     def shares(self) -> int:
@@ -145,6 +153,13 @@ class TreeWalkConfig(RunConfig):
         band = min(self.band, tuning.tree.ranked_band)
         chunk = min(self.chunk, band * _most_fetched(tuning, self.dim))
         return dataclasses.replace(self, ranks=True, band=band, chunk=chunk)
+
+    def taking_together(self, slots: int, tuning: Tuning) -> TreeWalkConfig:
+        """The same walk for functions that take neighbors together, of which `slots` may wait."""
+        band, most = min(self.band, tuning.tree.waiting_band), tuning.tree.waiting_chunk
+        chunk = max(band, min(self.chunk, most, band * _most_fetched(tuning, self.dim)))
+        leaves = tuning.tree.waiting_leaves
+        return dataclasses.replace(self, waiting=slots, waiting_leaves=leaves, band=band, chunk=chunk)
 
     def inline(self) -> TreeWalkConfig:
         """The same walk as a part of another kernel, whose work-items need not run together."""
@@ -206,10 +221,9 @@ def _tree_walk(
     # A packet goes through the images of one box.
     if profile.kind != "gpu" or periodic in SYSTEMS:
         return alone
-    # As wide as the wavefront, or smaller where that takes more local memory than there is.
-    sizes = dict.fromkeys((packet_queries(profile, tuning), tuning.tree.packet_queries))
+    widths = packet_widths(profile, tuning)
     facts: dict[str, Any] = {"band": band, "many": many, "leaf_size": leaf_size}
-    packets = (_packet(alone, tuning, size=group_size(profile, size), **facts) for size in sizes)
+    packets = (_packet(alone, tuning, size=group_size(profile, width), **facts) for width in widths)
     return next((packet for packet in packets if _fits(packet, profile, tuning)), alone)
 
 
@@ -233,7 +247,7 @@ def _packet(
 def _fits(packet: TreeWalkConfig, profile: DeviceProfile, tuning: Tuning) -> bool:
     """Whether the device has the local memory of a packet, of which smaller bands take more, and groups that large."""
     local_memory = max(packet.local_memory, packet.ranked(tuning).local_memory)
-    return local_memory <= profile.usable_local_memory and packet.work_group_size >= _LEAST_PACK
+    return local_memory <= profile.usable_local_memory and packet.work_group_size >= LEAST_PACKET
 
 
 def _chunk(tuning: Tuning, band: int, leaf_size: int, dim: int) -> int:

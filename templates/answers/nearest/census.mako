@@ -30,14 +30,14 @@
 % if not periodic:
     real frnn_narrow = frnn_reach;
 % endif
-    for (int frnn_turn = 0; frnn_turn < 2; ++frnn_turn) {
+    for (int frnn_pass = 0; frnn_pass < 2; ++frnn_pass) {
 % if not periodic:
     const real frnn_reach = frnn_narrow;
 % endif
 </%def>
 
 <%def name="end(function)">
-    if (frnn_turn == 0) {
+    if (frnn_pass == 0) {
         int frnn_step = ${function.census.slots};
         for (int frnn_counted = 0; (frnn_step > 0) & (frnn_counted < ${function.census.wanted}); )
             frnn_counted += (int)frnn_waiting_squares[--frnn_step * frnn_stride];
@@ -55,7 +55,7 @@
 </%def>
 
 <%def name="run(function, image)">
-    if (frnn_turn == 0) {
+    if (frnn_pass == 0) {
         for (; frnn_t < frnn_stop; ++frnn_t) {
             ${test(function, image)}
             if (${within(function, image)}) {

@@ -19,6 +19,6 @@ ${"rows[i]" if again else "i"}
 </%def>
 <%def name="leave_out_itself()">
 % if again:
-if (leaves_out && j == rows[i] && ${" && ".join(f"shift{component} == 0" for component in components)}) break;
+if ((leaves_out != 0) & (j == rows[i]) & ${" & ".join(f"(shift{component} == 0)" for component in components)}) break;
 % endif
 </%def>

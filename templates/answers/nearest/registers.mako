@@ -112,6 +112,42 @@ if (frnn_here) {
     reach2 = frnn_last < reach2 ? frnn_last : reach2;
 }
 </%def>
+<%def name="registers_taken()">
+## `capacity` is a power of two. Half as many neighbors as places at a time are sorted by a network, and of them and the row the
+## nearest stay: the row, whose last half is the lesser of each pair with them in reverse, is a bitonic sequence (Batcher).
+<% some = max(1, capacity // 2) %>\
+for (int frnn_s = 0; frnn_s < frnn_waiting; frnn_s += ${some}) {
+% for s in range(some):
+    ulong frnn_new${s} = frnn_s + ${s} < frnn_waiting ? frnn_waiting_places[(frnn_s + ${s}) * frnn_stride] : 0x7f800000ffffffff;
+% endfor
+% for low, high in exchanges(some):
+    ${exchange("frnn_new", low, high)}
+% endfor
+% for s in range(some):
+<% own = capacity - 1 - s %>\
+    frnn_place${own} = frnn_place${own} < frnn_new${s} ? frnn_place${own} : frnn_new${s};
+% endfor
+% for apart in (capacity >> step for step in range(1, capacity.bit_length())):
+% for s in (s for s in range(capacity) if not s & apart):
+    ${exchange("frnn_place", s, s + apart)}
+% endfor
+% endfor
+}
+reach2 = fmin(reach2, ${square_at(capacity - 1)});
+</%def>
+<%def name="registers_forgotten()">
+% for s in range(capacity):
+frnn_place${s} = ${s} < frnn_spare ? 0 : 0x7f800000ffffffff;
+% endfor
+</%def>
+<%def name="exchange(name, low, high)">
+    {
+        const int frnn_ordered = ${name}${low} < ${name}${high};
+        const ulong frnn_less = frnn_ordered ? ${name}${low} : ${name}${high};
+        ${name}${high} = frnn_ordered ? ${name}${high} : ${name}${low};
+        ${name}${low} = frnn_less;
+    }
+</%def>
 <%def name="registers_wanted()">k${" + (leaves_out != 0)" if again else ""}</%def>
 <%def name="registers_collected()">
 ## What a census collects: see /answers/nearest/census.mako. The first of them fill the places and are sorted there by a network,
@@ -123,12 +159,7 @@ if (!frnn_direct) {
     if (frnn_spare <= ${s}) frnn_place${s} = ${taken(f"{s} - frnn_spare")};
 % endfor
 % for low, high in exchanges(capacity):
-    {
-        const int frnn_ordered = frnn_place${low} < frnn_place${high};
-        const ulong frnn_less = frnn_ordered ? frnn_place${low} : frnn_place${high};
-        frnn_place${high} = frnn_ordered ? frnn_place${high} : frnn_place${low};
-        frnn_place${low} = frnn_less;
-    }
+    ${exchange("frnn_place", low, high)}
 % endfor
     frnn_taken = k;
 }

@@ -90,8 +90,8 @@ void measure_rows(const int k, global const int *restrict indices,
         const int s${c} = shifts[entry * ${dim} + ${c}];
 % endfor
 % for c, component in enumerate(components):
-<% turns = [f"(real)s{axis} * {lattice.vector_of_period(axis, c)}" for axis in range(dim)] %>\
-        const real d${c} = (p${component} - q${component}) + ${f"({lattice.sum_of(turns)})" if skewed else f"(real)s{c} * period[{c}]"};
+<% parts = [f"(real)s{axis} * {lattice.vector_of_period(axis, c)}" for axis in range(dim)] %>\
+        const real d${c} = (p${component} - q${component}) + ${f"({lattice.sum_of(parts)})" if skewed else f"(real)s{c} * period[{c}]"};
 % endfor
 % else:
         ${nearest_image.differences()}

@@ -45,7 +45,7 @@ real frnn_below(const real x)
     // The low corner of the local grid.
     local real frnn_corner[${dim}];
 % if periodic:
-    local int frnn_turns[${table * dim}], frnn_shifts[${tile * dim}];
+    local int frnn_wraps[${table * dim}], frnn_shifts[${tile * dim}];
 % endif
 </%def>
 

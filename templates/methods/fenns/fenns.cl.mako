@@ -37,7 +37,7 @@
         ${by_tiles(function, "!frnn_whole")}
     }
 % elif tile:
-    for (int frnn_turn = frnn_rounds > 0; frnn_turn; --frnn_turn) {
+    for (int frnn_once = frnn_rounds > 0; frnn_once; --frnn_once) {
         ${blocks.load_all()}
     }
 % if function.own:
@@ -79,7 +79,7 @@
         ${visit.begin_query(function, "frnn_active")}
         int frnn_cell_number = 0, frnn_s = 0;
         for (int frnn_more = 1; frnn_more;) {
-            for (int frnn_turn = ${load}; frnn_turn; --frnn_turn) {
+            for (int frnn_once = ${load}; frnn_once; --frnn_once) {
 % if work_group_size == 1:
                 const int frnn_first_tile = frnn_cell_number == 0 & frnn_s == 0;
                 ${blocks.load_tile()}

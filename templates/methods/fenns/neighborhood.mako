@@ -30,13 +30,13 @@
             !frnn_side${k} ? INFINITY : frnn_side${k} > 0 ? frnn_below((real)(frnn_c${k} + 1)) : -(real)frnn_c${k};
         if (!frnn_which) frnn_corner[${k}] = frnn_low.s${k} + (real)frnn_c${k} / frnn_inverse.s${k} - frnn_wide${k};
 % if periodic:
-        int frnn_turn${k} = 0;
+        int frnn_wrap${k} = 0;
         if (frnn_lengths.s${k} > 0) {
             const int frnn_period = frnn_shape.s${k};
-            frnn_turn${k} = frnn_g${k} < 0 ? -((frnn_period - 1 - frnn_g${k}) / frnn_period) : frnn_g${k} / frnn_period;
-            frnn_g${k} -= frnn_turn${k} * frnn_period;
+            frnn_wrap${k} = frnn_g${k} < 0 ? -((frnn_period - 1 - frnn_g${k}) / frnn_period) : frnn_g${k} / frnn_period;
+            frnn_g${k} -= frnn_wrap${k} * frnn_period;
         }
-        frnn_turns[frnn_n_ * ${dim} + ${k}] = frnn_turn${k};
+        frnn_wraps[frnn_n_ * ${dim} + ${k}] = frnn_wrap${k};
 % endif
         frnn_there &= frnn_g${k} >= 0 & frnn_g${k} < frnn_shape.s${k};
 % endfor
@@ -54,7 +54,7 @@
     const real ${", ".join(f"frnn_{name}{k} = frnn_{name}s[{number} * {dim} + {k}]" for k in range(dim))};
 % endfor
 % if periodic:
-    const int ${", ".join(f"frnn_turn{k} = frnn_turns[{number} * {dim} + {k}]" for k in range(dim))};
+    const int ${", ".join(f"frnn_wrap{k} = frnn_wraps[{number} * {dim} + {k}]" for k in range(dim))};
 % endif
 </%def>
 
@@ -69,7 +69,7 @@
 <% one = f"frnn_one_height.s{k}" if skewed else f"frnn_one.s{k}" %>\
 % if periodic:
     const int frnn_moved${k} =
-        frnn_turn${k} - frnn_image(${one}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);
+        frnn_wrap${k} - frnn_image(${one}, frnn_images[${3 * dim + k}], frnn_images[${2 * dim + k}]);
     const real frnn_x${k} = ${one} + (real)frnn_moved${k} * frnn_lengths.s${k};
 % else:
     const real frnn_x${k} = frnn_one.s${k};

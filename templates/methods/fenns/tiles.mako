@@ -115,7 +115,7 @@ ${f"({at}2 * frnn_fine_shape.s1 + {at}1)" if dim == 3 else f"{at}1"} * frnn_fine
 % endif
 % endfor
 % if reduced and image != "plain":
-    ${lattice.caller_turns("frnn_base", lattice.counted("frnn_base"), "")}
+    ${lattice.caller_shift("frnn_base", lattice.counted("frnn_base"), "")}
 % endif
 % if skewed and image != "plain":
     ${periodic_images.displace("frnn_base", numbers="")}

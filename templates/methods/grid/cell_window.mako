@@ -74,10 +74,10 @@ int frnn_window_to(const real x, const real reach, const real low, const real in
     const int frnn_index${k} = (frnn_at${k} - ${base}${k} * (frnn_hindmost.s${k} + 1)) & frnn_mask.s${k};
 </%def>
 
-<%def name="part(name, axis, turns)">
+<%def name="part(name, axis, shift)">
 ## Declares the part of a displacement that one lattice vector has in it: NAME0, NAME1, ...
 % for k in range(dim):
-    const real ${name}${k} = (real)${turns} * frnn_vector${axis}.s${k};
+    const real ${name}${k} = (real)${shift} * frnn_vector${axis}.s${k};
 % endfor
 </%def>
 
@@ -90,11 +90,11 @@ int frnn_window_to(const real x, const real reach, const real low, const real in
 
 <%def name="displace(base, displacement, first, image)">
 ## Declares the shift to an image along the caller's vectors, BASE0, BASE1, ..., and its displacement, where images are counted
-## along combinations of them. `first` is the turns along the first one; those along others are what wrapped_cell declares, or
+## along combinations of them. `first` is the number along the first one; those along others are what wrapped_cell declares, or
 ## none in images "along" the first axis.
-<% turns = [first, *("0" if image == "along" else lattice.counted("frnn_base") + str(axis) for axis in range(1, dim))] %>\
+<% numbers = [first, *("0" if image == "along" else lattice.counted("frnn_base") + str(axis) for axis in range(1, dim))] %>\
 % for k in range(dim):
-    const int ${base}${k} = ${" + ".join(f"{turn} * frnn_combination{axis}.s{k}" for axis, turn in enumerate(turns))};
+    const int ${base}${k} = ${" + ".join(f"{number} * frnn_combination{axis}.s{k}" for axis, number in enumerate(numbers))};
 % endfor
 % for k in range(dim):
     const real ${displacement}${k} = ${lattice.translation(k, base, "")};

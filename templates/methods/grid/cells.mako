@@ -74,7 +74,7 @@ global const real *restrict ${name}images\
     // The index on axis ${k} of the cell that holds p, or the image of p in the box where the axis is periodic.
 <% x = lattice.placed(p, f"{grid}images") + components[k] %>\
 % if periodic:
-    const real at${k} = ${x} - (real)frnn_image(${x}, frnn_start${k}, frnn_turns${k}) * frnn_length${k};
+    const real at${k} = ${x} - (real)frnn_image(${x}, frnn_start${k}, frnn_image_inverse${k}) * frnn_length${k};
 % else:
     const real at${k} = ${x};
 % endif
@@ -146,7 +146,7 @@ frnn_low.s${k}, frnn_inverse.s${k}, ${f"frnn_lowest{k}, frnn_highest{k}" if batc
 
 <%def name="window()">
     // The cells within the reach of the query. The reach is the radius, padded for rounding. A window that is wider
-    // than the torus ends after one turn, so that each address is visited once.
+    // than the torus ends after one round, so that each address is visited once.
 % for k, component in enumerate(components):
 % if batched and not own_cells:
     // The cells in which points of the query's system lie, beyond which are other systems.

@@ -21,6 +21,9 @@
 // Exact because no box is farther from a query than a point in it: see bound of /methods/tree/node_boxes.mako.
 // Source: Xing, Wang, Hui (2016), algorithm 1; without its stack.
 ${node_boxes.functions()}
+% if function.enough:
+${node_boxes.surplus()}
+% endif
 % if packed:
 ${packets.functions()}
 % endif
@@ -109,6 +112,10 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
     // child is done as well.
     int frnn_node = 1, frnn_path = 1, frnn_touches = 1;
     while (frnn_node) {
+% if function.enough:
+        // Of points that coincide the first ones are enough: they have the same distance as those behind them, and come first.
+        if (frnn_touches && frnn_is_surplus(frnn_boxes, frnn_node, frnn_leaves, frnn_last_node, (${function.enough} + frnn_leaf_size - 1) / frnn_leaf_size)) frnn_touches = 0;
+% endif
         if (frnn_touches & (frnn_node < frnn_leaves)) {
             const int frnn_children = 2 * frnn_node;
             ${node_boxes.apart("frnn_boxes", "frnn_min(frnn_children, frnn_last_node)", "frnn_left_")}
@@ -141,6 +148,7 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
 ## decides about each of them.
 <% whole = many and function.light and not (half or periodic or first_pass or condition.of_pair(function)) %>\
     ${visit.begin_query(function, "frnn_active")}
+    ${packet_tiles.begin_waiting(function)}
     ${packets.begin_packet()}
 % if whole:
     // The leaves before frnn_full hold frnn_leaf_size points each, all within their boxes. These are all leaves but a
@@ -155,6 +163,13 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
     </%visit:each_image>
 % if shares > 1:
     ${packet_bands.add_shares("frnn_count")}
+% endif
+% if function.waiting:
+    ${packet_tiles.take_waiting(function)}
+    // A packet that has more leaves gives up.
+    if (frnn_listed > ${waiting_leaves}) {
+        ${function.waiting.forgotten}
+    }
 % endif
     if (frnn_active) ${visit.end_query(function)}
 </%def>

@@ -25,29 +25,29 @@ ${hilbert_curve.functions()}
 
 // Computes the key of each point on the curve.
 // Launch: one work-item per point, groups of ${work_group_size}.
-// In: points (n, dim); boxes: from box_start on the low and the high corner of the points; images. Out: keys (n,).
+// In: points (n, dim); bulk: where most of the points lie; images; part: whether the places within small cubes are wanted.
+// Out: keys (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void curve_places(const int n, global const real *restrict points, global const real *restrict boxes,
-                  const int box_start${image_numbers()}, global ulong *restrict keys)
+void curve_places(const int n, global const real *restrict points, global const real *restrict bulk${image_numbers()},
+                  const int part, global ulong *restrict keys)
 {
     const int i = get_global_id(0);
     if (i >= n) return;
-    ${hilbert_curve.key_of("points", inverse_row=2)}
+    ${hilbert_curve.key_of("points", inverse_row=2, part="part")}
     keys[i] = key;
 }
 
 // Computes the leading bits of the key of each query on the curve.
 // Launch: one work-item per query, groups of ${work_group_size}.
-// In: queries (n, dim); nodes of the tree, whose root is the box of its points; dropped: how many trailing bits are
-// left out; images.
+// In: queries (n, dim); bulk of the points; dropped: how many trailing bits are left out; images.
 // Out: keys (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void curve_keys(const int n, const int dropped, global const real *restrict queries,
-                ${node_boxes.constant_array("nodes")}${image_numbers()}, global uint *restrict keys)
+                global const real *restrict bulk${image_numbers()}, global uint *restrict keys)
 {
     const int i = get_global_id(0);
     if (i >= n) return;
-    ${hilbert_curve.key_of("queries", inverse_row=1, nodes="nodes")}
+    ${hilbert_curve.key_of("queries", inverse_row=1)}
     keys[i] = (uint)(key >> dropped);
 }
 

@@ -1,9 +1,8 @@
 ## Defines the key of a position: the number along a Hilbert curve of the small cube in which the position lies. The
 ## curve has no jumps, so that points with neighboring keys lie together and leaves are compact.
-## In scope for key_of: i; images, with periodic axes; boxes and box_start, or the nodes of a tree.
-## Config fields used: dim, periodic, curve_bits.
+## In scope for key_of: i; images, with periodic axes; bulk, see find_bulk of /primitives/reduce.cl.mako.
+## Config fields used: dim, real, periodic, curve_bits.
 <%namespace name="geometry" file="/common/geometry.mako"/>
-<%namespace name="node_boxes" file="/methods/tree/node_boxes.mako"/>
 <%namespace name="refit" file="/methods/tree/refit.mako"/>
 <%namespace name="lattice" file="/domain/lattice.mako"/>
 <%!
@@ -20,6 +19,15 @@ ${" | ".join(f"frnn_apart({bits.format(k=k)}) << {dim - 1 - k}" for k in range(d
 </%def>
 
 <%def name="functions()">
+// A position on an axis, in sides of the bulk of the points. Beyond the bulk it grows with the logarithm, so that strays,
+// however far, leave the bulk most of the curve. It never decreases, and stays finite.
+real frnn_along_axis(const real x)
+{
+    if (x >= 0 && x <= 1) return x;
+    const real most = ${"DBL_MAX" if real == "double" else "FLT_MAX"};
+    return x > 1 ? 1 + log2(fmin(x, most)) : -log2(fmin(1 - x, most));
+}
+
 % if dim > 1:
 // Spreads the lowest ${levels_of(dim)} bits to every ${dim}th bit.
 uint frnn_apart(uint bits)
@@ -44,9 +52,9 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
 % if k == 0:
         c0 ^= ~none & ${f"{(1 << bit) - 1:#x}"};
 % else:
-        const uint turn = (~none | (c0 ^ c${k})) & ${f"{(1 << bit) - 1:#x}"};
-        c0 ^= turn;
-        c${k} ^= turn & none;
+        const uint flip = (~none | (c0 ^ c${k})) & ${f"{(1 << bit) - 1:#x}"};
+        c0 ^= flip;
+        c${k} ^= flip & none;
 % endif
     }
 % endfor
@@ -54,12 +62,12 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
 % for k in range(1, dim):
     c${k} ^= c${k - 1};
 % endfor
-    uint turned = c${dim - 1} >> 1;
+    uint flipped = c${dim - 1} >> 1;
 % for reach in (1, 2, 4, 8, 16):
-    turned ^= turned >> ${reach};
+    flipped ^= flipped >> ${reach};
 % endfor
 % for k in range(dim):
-    c${k} ^= turned;
+    c${k} ^= flipped;
 % endfor
     // The bits of all coordinates are interleaved, as many bits at a time as fit a word.
 % if dim == 1:
@@ -70,36 +78,32 @@ ulong frnn_along_curve(${", ".join(f"uint c{k}" for k in range(dim))})
 }
 </%def>
 
-<%def name="key_of(positions, inverse_row, nodes=None)">
+<%def name="key_of(positions, inverse_row, part='0')">
+## part: whether the key is not that of the small cube, but of the place within it, in cubes as many times smaller.
 <%
-    # The corners of the box that the curve fills: of the root of a tree, or of a box in memory. In a cell the curve goes
-    # through heights.
-    low = "root_low{0}" if nodes else "boxes[box_start + {0}]"
-    high = "root_high{0}" if nodes else f"boxes[box_start + {dim} + {{0}}]"
-    in_cell = skewed
+    # In a cell the curve goes through heights.
     by_table = periodic and not batched  # all systems lie in the box of their heights
 %>\
-% if nodes and not (in_cell and by_table):
-    ${node_boxes.load(nodes, "1", "root_")}
-% endif
     const real_vec p = ${geometry.load(positions, "i")};
     ${lattice.choose_table("", "i")}
-    ${refit.into_box("p", str(inverse_row), by_heights=in_cell)}
-    // The integer coordinates of the cube, of which there are ${1 << curve_bits} on a side. All lengths are halved,
-    // because the side of the box may overflow.
+    ${refit.into_box("p", str(inverse_row), by_heights=skewed)}
+    // The widest side of the bulk of the points. All lengths are halved, because the side of a box may overflow.
     real widest = 0;
 % for k in range(dim):
 % if by_table:
-    const int turning${k} = frnn_length${k} > 0;
-    const real low${k} = turning${k} ? frnn_start${k} : ${lattice.lowest(k, "images") if in_cell else low.format(k)};
-    widest = fmax(widest, turning${k} ? frnn_length${k} / 2 : ${lattice.highest(k, "images") if in_cell else high.format(k)} / 2 - low${k} / 2);
+    const int repeats${k} = frnn_length${k} > 0;
+    const real low${k} = repeats${k} ? frnn_start${k} : ${lattice.lowest(k, "images") if skewed else f"bulk[{k}]"};
+    widest = fmax(widest, repeats${k} ? frnn_length${k} / 2 : ${lattice.highest(k, "images") if skewed else f"bulk[{dim + k}]"} / 2 - low${k} / 2);
 % else:
-    const real low${k} = ${low.format(k)};
-    widest = fmax(widest, ${high.format(k)} / 2 - low${k} / 2);
+    const real low${k} = bulk[${k}];
+    widest = fmax(widest, bulk[${dim + k}] / 2 - low${k} / 2);
 % endif
 % endfor
+    // The integer coordinates of the cube, of which there are ${1 << curve_bits} on a side.
+    const real tail = bulk[${2 * dim}], times = ${1 << curve_bits} / (1 + 2 * tail);
 % for k in range(dim):
-    uint c${k} = (uint)fmin(fmax((x${k} / 2 - low${k} / 2) / widest * ${1 << curve_bits}, (real)0), (real)${(1 << curve_bits) - 1});
+    const real in_cubes${k} = fmin(fmax((frnn_along_axis((x${k} / 2 - low${k} / 2) / widest) + tail) * times, (real)0), (real)${(1 << curve_bits) - 1});
+    const uint c${k} = ${part} ? (uint)((in_cubes${k} - floor(in_cubes${k})) * ${1 << curve_bits}) : (uint)in_cubes${k};
 % endfor
     const ulong key = frnn_along_curve(${", ".join(f"c{k}" for k in range(dim))});
 </%def>

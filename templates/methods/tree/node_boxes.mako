@@ -97,6 +97,23 @@ real frnn_smaller(const real a, const real b) { return fmin(a, b); }
 int frnn_behind_subtree(const int node) { return (node + 1) >> (31 - (int)clz((node + 1) & -(node + 1))); }
 </%def>
 
+<%def name="surplus()">
+// Whether all points below a node coincide, and with all points of that many leaves before it.
+int frnn_is_surplus(${constant_array("boxes")}, const int node, const int leaves, const int last_node, const int before)
+{
+    ${load("boxes", "min(node, last_node)", "own_")}
+    if (!(${" && ".join(f"own_low{k} == own_high{k}" for k in range(dim))})) return 0;
+    // The first leaf below the node.
+    const int first = node << ((int)clz(node) - (int)clz(leaves));
+    if (first - leaves < before) return 0;
+    for (int leaf = first - before; leaf < first; ++leaf) {
+        ${load("boxes", "leaf", "other_")}
+        if (!(${" && ".join(f"other_low{k} == own_low{k} && other_high{k} == own_low{k}" for k in range(dim))})) return 0;
+    }
+    return 1;
+}
+</%def>
+
 <%def name="bound()" filter="trim">
 ## The largest squared distance from a query to a box that holds a neighbor. It is no more than the squared distance to the
 ## neighbor, because both are computed by the same operations in the same order; with periodic axes rounding may add a little.
@@ -128,11 +145,11 @@ frnn_smaller(reach2, frnn_reach * frnn_reach)
     // frnn_hit: whether the box around the packet, as seen from the image, touches the box of the node. There is no node 0.
     ${load("frnn_boxes", f"frnn_max(1, frnn_min({node}, frnn_last_node))", "frnn_node_")}
 % if skewed:
-    ${lattice.caller_turns("frnn_node_turns", "frnn_t", "frnn_images")}
+    ${lattice.caller_shift("frnn_node_shift", "frnn_t", "frnn_images")}
 % endif
 % for k in range(dim):
 % if periodic:
-    const real frnn_image_offset${k} = ${lattice.translation(k, "frnn_node_turns", "frnn_images") if skewed else f"(real)frnn_t{k} * frnn_length{k}"};
+    const real frnn_image_offset${k} = ${lattice.translation(k, "frnn_node_shift", "frnn_images") if skewed else f"(real)frnn_t{k} * frnn_length{k}"};
     const real frnn_gap${k} = frnn_between(
         frnn_node_low${k} - frnn_packet_pad${k}, frnn_node_high${k} + frnn_packet_pad${k}, frnn_packet_low${k} - frnn_image_offset${k}, frnn_packet_high${k} - frnn_image_offset${k});
 % else:

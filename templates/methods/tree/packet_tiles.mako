@@ -3,8 +3,11 @@
 ## band. A work-item loads only the points that it fetches; without chunks it would load every candidate.
 ## In scope: what /methods/tree/packets.mako and /methods/tree/packet_bands.mako declare.
 ## Barriers stand in a loop that all bands run equally often.
-## Config fields used: dim, layout, unrolled, foreign, images, band, bands, chunk, word.
+## A function with `waiting` takes neighbors some at a time: they wait in local memory until one query has no room for those
+## of another chunk, and then those of all queries are taken. Items in lockstep thus take about as many each.
+## Config fields used: work_group_size, dim, layout, unrolled, foreign, images, band, bands, chunk, word.
 <%namespace name="condition" file="/methods/condition.mako"/>
+<%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="packet_bands" file="/methods/tree/packet_bands.mako"/>
 <%namespace name="point_layout" file="/methods/point_layout.mako"/>
 <%namespace name="visit" file="/methods/visit.mako"/>
@@ -30,6 +33,41 @@ frnn_chunks[${f"{column * bands * (chunk + 1)} + " if column else ""}frnn_chunk_
 <%def name="declare(function)">
     local ${kind()} frnn_chunks[${(1 if layout == "records" else len(columns(function))) * bands * (chunk + 1)}];
     local int frnn_rounds[${band}];
+% if function.waiting:
+    // The neighbors that wait, a column for each query: the bits of the squared distance above the number. And whether a
+    // query has no room for those of another chunk: by rounds, so that what was read of one round is cleared in the next.
+    local ulong frnn_group_places[${(function.waiting.slots + 1) * work_group_size}];
+    local int frnn_full[2];
+% endif
+</%def>
+
+<%def name="begin_waiting(function)">
+% if function.waiting:
+    const int frnn_stride = ${work_group_size};
+    local ulong *const frnn_waiting_places = frnn_group_places + frnn_l;
+    int frnn_waiting = 0, frnn_listed = 0;
+    if (frnn_l < 2) frnn_full[frnn_l] = 0;
+% endif
+</%def>
+
+<%def name="wait(function, image)">
+                    {
+                        // Each candidate is stored, and the next one takes the place of those that are no neighbors: a branch
+                        // would take longer.
+                        ${geometry.differences(image)}
+                        const real d2 = ${geometry.squared_distance()};
+                        frnn_waiting_places[frnn_waiting * frnn_stride] = ((ulong)as_uint(d2) << 32) | (uint)j;
+                        frnn_waiting += (d2 <= reach2) & ${visit.included(image, function)};
+                    }
+</%def>
+
+<%def name="take_waiting(function)">
+% if function.waiting:
+            {
+                ${function.waiting.taken}
+                frnn_waiting = 0;
+            }
+% endif
 </%def>
 
 <%def name="fetch(function, whole)">
@@ -107,17 +145,32 @@ ${point_layout.coordinate(column, f"frnn_t + {at} + frnn_in_band", "frnn_sorted"
             frnn_barrier();
             // The next chunk is loaded while this one is tested.
             const int frnn_here = frnn_rest;
+% if function.waiting:
+            if (frnn_l == 0) frnn_full[~frnn_times & 1] = 0;
+% endif
             ${fetch(function, whole)}
             if (frnn_here) {
-% if function.light:
+% if function.waiting:
+#pragma unroll 8
+% elif function.light:
 #pragma unroll ${unrolled[image != "plain" and images != "wraps_once"]}
 % endif
                 for (int frnn_k = 0; frnn_k < ${chunk}; ++frnn_k) {
                     ${load_candidate(function, "frnn_k")}
+% if function.waiting:
+                    ${wait(function, image)}
+% else:
                     ${visit.offer(function, image)}
+% endif
                 }
             }
+% if function.waiting:
+            if (frnn_waiting > ${function.waiting.slots - chunk}) frnn_full[frnn_times & 1] = 1;
             frnn_barrier();
+            if (frnn_full[frnn_times & 1]) ${take_waiting(function)}
+% else:
+            frnn_barrier();
+% endif
         }
 </%def>
 

@@ -51,9 +51,9 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
     // The box around the queries that search, and the largest reach among them; with periodic axes also the largest pads.
 % if skewed:
     // In a cell, the box of the coordinates of their images, the largest pad, and the first and the last image of windows.
-    ${lattice.caller_turns("frnn_home_turns", "frnn_own", "frnn_images")}
+    ${lattice.caller_shift("frnn_home_shift", "frnn_own", "frnn_images")}
 % for k, component in enumerate(components):
-    const real frnn_home${k} = frnn_q${component} - (${lattice.translation(k, "frnn_home_turns", "frnn_images")});
+    const real frnn_home${k} = frnn_q${component} - (${lattice.translation(k, "frnn_home_shift", "frnn_images")});
 % endfor
 % endif
 <% apart = work_group_size + 1 %>\
@@ -199,6 +199,10 @@ int frnn_lowest_bit(const uint bits) { return 31 - (int)clz(bits & -bits); }
         frnn_barrier();
         if (!frnn_height | (frnn_found > ${leaf_capacity - work_group_size})) {
 ${caller.body()}
+% if function.waiting:
+            frnn_listed += frnn_found;
+            if (frnn_listed > ${waiting_leaves}) frnn_height = 0;
+% endif
             frnn_found = 0;
         }
         frnn_barrier();

@@ -18,13 +18,13 @@
 % if skewed:
 % for k in range(dim):
     const real height${k} = ${lattice.placed(p, "images")}${components[k]};
-    const int turns${k} = frnn_image(height${k}, frnn_start${k}, images[${inverse_row} * ${dim} + ${k}]);
+    const int image${k} = frnn_image(height${k}, frnn_start${k}, images[${inverse_row} * ${dim} + ${k}]);
 % endfor
 % if not by_heights:
-    ${lattice.caller_turns("shift", "turns", "images")}
+    ${lattice.caller_shift("shift", "image", "images")}
 % endif
 % for k, component in enumerate(components):
-    const real x${k} = ${f"height{k} - (real)turns{k} * frnn_length{k}" if by_heights else f"{p}{component} - ({lattice.translation(k, 'shift', 'images')})"}${f" + {lattice.moved(k, 'images')}" if batched and not by_heights else ""};
+    const real x${k} = ${f"height{k} - (real)image{k} * frnn_length{k}" if by_heights else f"{p}{component} - ({lattice.translation(k, 'shift', 'images')})"}${f" + {lattice.moved(k, 'images')}" if batched and not by_heights else ""};
 % endfor
 % else:
 % for k, component in enumerate(components):

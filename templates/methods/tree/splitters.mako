@@ -6,10 +6,10 @@
 <%def name="kernels(images)">
 // Computes the keys of a sample of the points, one out of every `apart`.
 // Launch: one work-item per sampled point, groups of ${work_group_size}.
-// In: points (n, dim); boxes: from box_start on the low and the high corner of all points; images. Out: keys (sampled,).
+// In: points (n, dim); bulk: where most of the points lie; images. Out: keys (sampled,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
 void sample_keys(const int sampled, const int apart, global const real *restrict points,
-                 global const real *restrict boxes, const int box_start${images()}, global ulong *restrict keys)
+                 global const real *restrict bulk${images()}, global ulong *restrict keys)
 {
     if (get_global_id(0) >= sampled) return;
     const int i = sampled_point(get_global_id(0), apart);
@@ -68,11 +68,11 @@ void sort_sample(const int sampled, global const ulong *restrict keys, global ul
 // Computes a short key for each point: the range of the curve in which the point lies, and which of 1 << parts equal
 // parts of that range.
 // Launch: one work-item per point, groups of ${work_group_size}.
-// In: points (n, dim); boxes, box_start and images as above; bounds (sampled + 1,), where sampled is a power of two.
+// In: points (n, dim); bulk and images as above; bounds (sampled + 1,), where sampled is a power of two.
 // Out: keys (n,).
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void curve_parts(const int n, global const real *restrict points, global const real *restrict boxes,
-                 const int box_start${images()}, const int sampled, const int parts, global const ulong *restrict bounds,
+void curve_parts(const int n, global const real *restrict points, global const real *restrict bulk${images()},
+                 const int sampled, const int parts, global const ulong *restrict bounds,
                  global uint *restrict keys)
 {
     const int i = get_global_id(0);

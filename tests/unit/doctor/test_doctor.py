@@ -236,6 +236,7 @@ VALUES = [
     ("NVIDIA_DRIVER_CAPABILITIES", bare(environment={"NVIDIA_DRIVER_CAPABILITIES": "all"}), "used", "container"),
     ("CLFRNN_DEVICE", healthy(environment={"CLFRNN_DEVICE": "0"}), "used", "by default"),
     ("CLFRNN_DEVICE", MACHINES["a wrong name"][0], "wrong", "no device"),
+    ("CLFRNN_QUIET", healthy(environment={"CLFRNN_QUIET": "1"}), "used", "hides the line"),
     ("CLFRNN_TUNING", healthy(environment={"CLFRNN_TUNING": "off"}), "used", "the defaults of its class"),
     ("CLFRNN_TUNING", healthy(environment={"CLFRNN_TUNING": "/a/mine.json"}), "used", "this file"),
     ("PYOPENCL_CTX", healthy(environment={"PYOPENCL_CTX": "0"}), "used", "by default"),

@@ -11,7 +11,7 @@ from clfrnn.domain.lattice import periodic_cell
 from clfrnn.domain.systems import Systems
 
 BOX = PeriodicBox(lengths=(2.0, 0.0), low=None)
-CELL = periodic_cell(((1.0, 0.25), (0.5, 1.0)), "double")
+CELL = periodic_cell(((1.0, 0.25), (0.25, 1.0)), "double")
 FAR = periodic_cell(((1.0, 0.0), (7.25, 1.0)), "double")
 
 

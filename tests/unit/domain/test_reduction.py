@@ -51,7 +51,7 @@ def test_any_basis_is_reduced(name, dim):
         pytest.skip("its first vectors are no lattice of the plane")
     for _ in range(20):
         skewed = random_basis(rng, dim) @ lattice
-        combinations = np.array(short_combinations(exactly(skewed)))
+        combinations = np.array(short_combinations(exactly(skewed), 2**20))
         assert round(abs(np.linalg.det(combinations))) == 1
         short = combinations @ skewed
         added = [np.array(each) for each in itertools.product((-1, 0, 1), repeat=dim)]
@@ -67,7 +67,7 @@ def test_a_reduced_basis_stays(name):
     """In any order, of any handedness and in any direction: it is searched by the kernels of other cells."""
     for order, signs in itertools.product(itertools.permutations(range(3)), itertools.product((1, -1), repeat=3)):
         rows = LATTICES[name][list(order)] * np.array(signs)[:, None]
-        assert short_combinations(exactly(rows)) == np.eye(3, dtype=int).tolist()
+        assert short_combinations(exactly(rows), 2**20) == np.eye(3, dtype=int).tolist()
         for real in ("float", "double"):
             assert cell_of(rows, real).kind in ("cell", "box")
 
@@ -106,8 +106,21 @@ def test_weights_count_what_cancels():
 
 
 def test_cells_whose_shifts_would_not_fit_stay():
-    assert cell_of([[1e-7, 0], [1, 1]]).kind == "cell"  # ten million steps of the first vector in the second
-    assert cell_of([[1e-5, 0], [1, 1]]).kind == "reduced_cell"
+    assert cell_of([[1e-8, 0], [1, 1]]).kind == "cell"  # a hundred million steps of the first vector in the second
+    assert cell_of([[1e-7, 0], [1, 1]]).kind == "reduced_cell"
+    assert cell_of([[1e-5, 0], [1, 1]], "float").kind == "cell"
+    assert cell_of([[1e-4, 0], [1, 1]], "float").kind == "reduced_cell"
+
+
+@pytest.mark.parametrize(("real", "tilt"), [("float", 60_000), ("double", 6e7)])
+def test_a_skewed_basis_is_as_flat_as_its_lattice(real, tilt):
+    """Rounding does not hide its vectors, and points of the cell and around it are near enough."""
+    for rows in ([[1, 0], [tilt, 1]], [[1, 0, 0], [0, 1, 0], [tilt, 1, 1]]):
+        found = cell_of(rows, real)
+        assert found is not None
+        assert found.lengths == pytest.approx([1] * len(rows))
+        assert min(found.limits(real)) > 2
+    assert cell_of([[1, 0], [1e7 * tilt, 1]], real) is None  # too many for a combination
 
 
 def test_first_reaches_follow_the_volume():

@@ -1,19 +1,22 @@
 """What "auto" takes, on recorded devices."""
 
 import dataclasses
+import gc
 import itertools
 import math
+import weakref
 
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import RECORDED, as_gpu, truth, with_tuning
+from conftest import RECORDED, as_gpu, own_session, truth, with_tuning
 
 import clfrnn
 from clfrnn import clouds
 from clfrnn.domain.box import PeriodicBox, open_space
 from clfrnn.groups import busy_units
 from clfrnn.methods import choose_method, is_worth_binning
+from clfrnn.methods.grid.strips import Strips
 from clfrnn.primitives.config import plan_sample
 from clfrnn.problem import Problem
 from clfrnn.survey import Survey
@@ -118,6 +121,35 @@ def test_cells_on_a_cpu_however_many_neighbors(name):
     assert choice(even(neighbors=5_000, n=262_144), name)[0] == "strips"
 
 
+def anew(session, find, *facts):
+    """Nothing is known of earlier searches."""
+    return find(session, *facts)
+
+
+def test_a_plan_is_made_once_for_the_same_points(session, monkeypatch):
+    """That of a batch is not kept, as it would hold the systems of all points."""
+    fresh, planned = own_session(session), []
+
+    def plan(self, problem, profile, tuning, plan=Strips.plan):
+        planned.append(problem)
+        return plan(self, problem, profile, tuning)
+
+    monkeypatch.setattr(Strips, "plan", plan)
+    points = clouds.uniform(3000, 3, seed=4)
+    expected = truth(points, 0.1).offsets
+    for searched, many in ((points, 1), (points, 1), (points[:2000], 2), (points, 2)):
+        found = clfrnn.search(searched, 0.1, method="strips", session=fresh)
+        assert len(planned) == many
+    assert np.array_equal(found.offsets.get(), expected)
+    for many in (3, 4):
+        clfrnn.search(points, 0.1, method="strips", batch=np.zeros(3000, np.int32), session=fresh)
+        assert len(planned) == many
+    systems = weakref.ref(planned.pop().domain)
+    planned.clear()
+    gc.collect()
+    assert systems() is None
+
+
 def test_radii_of_queries_are_told_to_vary(session, monkeypatch):
     told = []
 
@@ -126,6 +158,7 @@ def test_radii_of_queries_are_told_to_vary(session, monkeypatch):
         return choose_method(*about, varied=varied, **asked)
 
     monkeypatch.setattr("clfrnn.prepare.choose_method", heard)
+    monkeypatch.setattr(clfrnn.Session, "once", anew)
     points = clouds.uniform(400, 3)
     radii = np.full(400, 0.1, np.float32)
     on_device = cla.to_device(session.queue, radii)
@@ -147,6 +180,7 @@ def test_a_search_is_one_of_so_many_queries_and_an_index_is_kept(session, monkey
 
     listen("is_worth_binning", is_worth_binning)
     listen("choose_method", choose_method)
+    monkeypatch.setattr(clfrnn.Session, "once", anew)
     points = clouds.uniform(400, 3)
     on_device = cla.to_device(session.queue, points[:7])
     neighbors = clfrnn.search(points, 0.1, session=session)

@@ -362,12 +362,13 @@ def test_arrays_of_another_queue_are_waited_for_both_ways(index):
 
 
 def test_an_event_and_arrays_tell_when_it_is_done(index):
-    out = zeros(index)
+    """Those that it reads, too: another queue could write to them meanwhile."""
+    out, read = zeros(index), zeros(index)
 
-    event = run(index, "global float *out", "out[i] = 1;", out=out)
+    event = run(index, "global float *out, global const float *read", "out[i] = 1 + read[i];", out=out, read=read)
 
     assert isinstance(event, cl.Event)
-    assert event in out.events
+    assert out.events == read.events == [event]
     event.wait()
 
 

@@ -273,7 +273,10 @@ def test_the_memory_of_the_host_is_looked_at_for_all_sessions_of_a_queue(session
     fresh, looks, size, byte = own_session(session), [], allocations.LOOKED_AT, np.dtype(np.uint8)
     sessions_of_queue = [fresh, *(fresh.with_spare_memory() for _ in range(8))]
     monkeypatch.setattr(allocations, "host_memory_left", lambda wanted: looks.append(wanted) or 1 << 40)
-    for each in sessions_of_queue:
+    held = [each.scratch(size // 4, byte, purpose="a test") for each in sessions_of_queue]
+    assert len(looks) == 2
+    del held
+    for each in sessions_of_queue:  # of the memory that the pool holds
         each.scratch(size // 4, byte, purpose="a test")
     assert len(looks) == 2
     # Where little is left every allocation is looked at, whoever makes it.
@@ -349,7 +352,7 @@ def test_a_size_that_the_driver_refuses_needs_memory(session, monkeypatch, code)
     """Drivers refuse what is as large as they say that they allow, each by an error of its own."""
 
     class Pool:
-        active_bytes = 0
+        active_bytes = managed_bytes = 0
 
         def allocate(self, size):
             error = cl.LogicError if code.startswith("INVALID") else cl.RuntimeError

@@ -69,7 +69,7 @@ def test_a_first_search_compiles_what_it_launches(session, as_device):
 def test_a_selection_is_the_rest_of_the_text_with_its_kernels(session):
     config = plan_reduce(session.profile, session.tuning, dim=3, real="float")
     source = render("primitives/reduce", config)
-    names = ("bounding_box", "box_and_images", "sample_cells", "count_in_cells", "sum_samples")
+    names = ("bounding_box", "box_and_images", "find_bulk", "sample_cells", "count_in_cells", "sum_samples")
 
     assert only_kernels(source, names) == source
     rest = only_kernels(source, ())

@@ -15,6 +15,7 @@ from mako.lexer import Lexer
 from clfrnn import config as configs
 from clfrnn.answers.linking import cliques, numbering
 from clfrnn.answers.nearest import plan as nearest
+from clfrnn.answers.nearest.few_queries import FewQueriesConfig
 from clfrnn.config import VisitVariant
 from clfrnn.functions import Argument, ConditionCode, WalkFunction, under
 from clfrnn.methods import METHODS
@@ -24,6 +25,7 @@ from clfrnn.methods.grid import coarse_plan as coarse
 from clfrnn.methods.grid.binning import config as buckets
 from clfrnn.methods.tree import build_plan as trees
 from clfrnn.methods.tree import walk_plan as packs
+from clfrnn.methods.tree.first_bounds import FirstBoundsConfig
 from clfrnn.primitives import config as primitives
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime import array_config as operations
@@ -112,6 +114,12 @@ CONFIGS = {
         comparing=64,
         compared=4,
     ),
+    "methods/tree/first_bounds": FirstBoundsConfig(
+        work_group_size=32, dim=3, real="float", layout="records", beside=48
+    ),
+    "answers/nearest/few_queries": FewQueriesConfig(
+        work_group_size=64, dim=3, real="float", square_root="native", periodic=""
+    ),
     "answers/nearest/row_means": configs.PointConfig(work_group_size=64, dim=1, real="float"),
     "answers/grid_nodes": configs.PointConfig(work_group_size=64, dim=3, real="float"),
     "answers/linking/cliques": cliques.CliqueConfig(
@@ -134,6 +142,7 @@ CONFIGS = {
     "runtime/array_reduction": operations.ReductionConfig(
         work_group_size=64, reduction="min", element="float", total="float", items=128
     ),
+    "runtime/edges": operations.EdgesConfig(work_group_size=64, offset="int"),
     "primitives/fill": configs.KernelConfig(work_group_size=64),
     "primitives/unpack_bytes": primitives.UnpackBytesConfig(work_group_size=64, items=4),
     "primitives/unpack_pairs": primitives.UnpackPairsConfig(work_group_size=64, items=8, word="int"),

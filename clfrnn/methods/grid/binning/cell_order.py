@@ -90,7 +90,7 @@ class CountingSort(_CellOrder):
     def _find_order(self, points: cla.Array, starts: Scratch, images: Scratch | None) -> Scratch:
         session, n = self._session, self._n
         counts = session.scratch(self._cells.grid.cells, INT, purpose="the counts of cells")
-        addresses, ranks, order = (session.scratch(n, INT, purpose="the cells of points") for _ in range(3))
+        addresses, ranks, order = [session.scratch(n, INT, purpose="the cells of points") for _ in range(3)]
         fill(session, counts)
         session.launch(
             self._kernels["count_cells"],

@@ -6,13 +6,13 @@
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="period_numbers" file="/domain/period_numbers.mako"/>
 <%namespace name="lattice" file="/domain/lattice.mako"/>
-<%def name="cell(p, turns)">
-    // The address of the cell that holds p, or its image in a periodic box. turns: the row of images with the inverse
+<%def name="cell(p, inverse_row)">
+    // The address of the cell that holds p, or its image in a periodic box. inverse_row: the row of images with the inverse
     // lengths to use.
 % for k, component in enumerate(components):
 <% x = lattice.placed(p, "images") + component %>\
 % if periodic:
-    const real at${k} = ${x} - (real)frnn_image(${x}, images[${3 * dim + k}], images[${turns} * ${dim} + ${k}]) * images[${k}];
+    const real at${k} = ${x} - (real)frnn_image(${x}, images[${3 * dim + k}], images[${inverse_row} * ${dim} + ${k}]) * images[${k}];
 % else:
     const real at${k} = ${x};
 % endif

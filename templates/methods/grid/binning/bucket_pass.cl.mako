@@ -59,8 +59,8 @@ void count_buckets(const int n, const int shift, const int buckets, global const
     for (int k = get_local_id(0); k < regions; k += ${work_group_size}) {
         int counted = 0;
         // Work-items in lockstep begin at different buckets, because they would access one bank of local memory otherwise.
-        for (int turn = 0; turn < 1 << span; ++turn) {
-            const int b = (k << span) + ((turn + k) & ((1 << span) - 1));
+        for (int step = 0; step < 1 << span; ++step) {
+            const int b = (k << span) + ((step + k) & ((1 << span) - 1));
             if (b < buckets) counted += found[b];
         }
         if (counted) atomic_add(&counts[buckets + k], counted);

@@ -66,8 +66,8 @@ void select_cells(const int n, const int shift, const int all, global const real
             below += its < bucket;
             if (its == bucket) {
                 atomic_inc(&found[address - origin]);
-                const int turn = atomic_inc(&many);
-                if (turn < ${tile}) selected[turn] = i;
+                const int slot = atomic_inc(&many);
+                if (slot < ${tile}) selected[slot] = i;
             }
         }
     }

@@ -21,8 +21,11 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds
+from clfrnn.answers.count_nearest import count_neighbors
+from clfrnn.arrays import one_radius
 from clfrnn.domain.box import open_space
 from clfrnn.methods import METHODS
+from clfrnn.methods.traversal import Traversal
 from clfrnn.problem import Problem
 from clfrnn.survey import Survey
 
@@ -82,6 +85,29 @@ def test_radii_out_of_the_ordinary(session, method, width, radius):
     points, domain = clouds.duplicates(60, 2, seed=3), domain_of(2, periodic=True)
     found = clfrnn.search(points, radius, method=method, bin_width=width, session=session, **FULL, **domain)
     assert_same(found, truth(points, radius, **domain))
+
+
+@pytest.mark.parametrize("spread", [1.0, 60.0], ids=["a grid", "a torus"])
+def test_cells_reach_farther_than_they_were_made_for(session, method, dim, dtype, spread):
+    """On a torus windows are wider than it, and on every axis they begin and end beyond the points."""
+    points = clouds.uniform(N, dim, dtype=dtype, seed=4) * dtype.type(spread)
+    structure = structure_of(clfrnn.build_index(points, RADIUS, method=method, bin_width=1, session=session))
+    if session.profile.loop_turns is not None:
+        assert not structure.reaches(2 * RADIUS)
+        return
+    assert structure.cell_grid.wrapped == (spread > 1)
+    for radius in (2.3 * RADIUS, 0.4 * spread, 3 * spread):
+        assert structure.reaches(radius)
+        traversal = Traversal(structure, one_radius(radius, points.dtype))
+        expected = truth(points, radius)
+        assert_counts(count_neighbors(traversal, None, radius=None, include_self=False), expected)
+        assert_counts(
+            count_neighbors(traversal, points[:50], radius=radius, include_self=False),
+            truth(points, radius, queries=points[:50]),
+        )
+    periodic = clfrnn.build_index(points, RADIUS, method=method, box=(2 * spread,) * dim, session=session)
+    assert structure_of(periodic).reaches(structure_of(periodic).problem.radius)
+    assert not structure_of(periodic).reaches(2 * RADIUS)
 
 
 def test_lists_by_the_hit_mask(session, method):

@@ -78,17 +78,17 @@ def test_the_curve_has_no_jumps(session, dim):
 
 def keys_of(session, monkeypatch, points, kernel):
     """What `kernel` writes of points, and the order that is made of it."""
-    keys, launched = [], session.launch
+    keys, launched = [], clfrnn.Session.launch
     dtype = np.dtype(np.uint32 if kernel == "curve_parts" else np.uint64)
 
-    def launch(launching, *arguments):
-        event = launched(launching, *arguments)
+    def launch(self, launching, *arguments):
+        event = launched(self, launching, *arguments)
         if launching.name == kernel:
             keys.append(session.read(clfrnn.runtime.scratch.Scratch(arguments[-1], len(points), dtype)))
         return event
 
     with monkeypatch.context() as patch:
-        patch.setattr(session, "launch", launch)
+        patch.setattr(clfrnn.Session, "launch", launch)
         patch.setattr(TreeOrder, "_halve", lambda *_: None)
         order = build(points, session=session).order.get()
     return keys[0].astype(np.int64), order

@@ -1,0 +1,497 @@
+"""The face of scikit-learn: its nearest neighbors, their graphs and DBSCAN, as estimators over searches of clfrnn."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+try:
+    from scipy.sparse import csr_matrix
+    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+    from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+except ImportError:
+    raise ImportError(
+        "clfrnn.interop.sklearn needs scikit-learn, 1.6 or newer: pip install 'scikit-learn>=1.6'"
+    ) from None
+
+from ..cluster.searches import dbscan
+from ..errors import InvalidInputError
+from ..host.numbers import real_number, shown, whole_number
+from ..points.on_device import as_points
+from ..points.sessions import default_session
+from ..results import NeighborList
+from .searched_points import SearchedPoints
+from .weighted_clusters import weighted_dbscan
+
+__all__ = ["DBSCAN", "KNeighborsTransformer", "NearestNeighbors", "RadiusNeighborsTransformer"]
+
+#: Names of the metric that is served.
+_EUCLIDEAN = ("euclidean", "l2", "minkowski")
+
+Mode = Literal["connectivity", "distance"]
+
+
+class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not read by mypy
+    """Points that were fitted, in float64, in which scikit-learn computes, where the device has it."""
+
+    metric: Any
+    p: Any
+    metric_params: Any
+    n_features_in_: int
+
+    def _take(self, X: Any, *, reset: bool) -> npt.NDArray[Any]:
+        """Return checked rows: those that are fitted, or queries with as many features."""
+        self._check_metric()
+        found: npt.NDArray[Any] = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C")
+        if default_session().profile.fp64:
+            return found.astype(np.float64, copy=False)
+        return found
+
+    def _check_metric(self) -> None:
+        """Raise for another metric than the Euclidean one."""
+        if self.metric not in _EUCLIDEAN:
+            raise InvalidInputError(
+                f"expected one of {', '.join(map(repr, _EUCLIDEAN))}, got {shown(self.metric)}; scikit-learn "
+                "itself has other metrics",
+                argument="metric",
+            )
+        if self.metric == "minkowski" and self.p is not None and real_number(self.p) != 2:
+            raise InvalidInputError(
+                f"expected 2, as distances are Euclidean, got {shown(self.p)}; scikit-learn itself has other norms",
+                argument="p",
+            )
+        if self.metric_params:
+            raise InvalidInputError(
+                f"expected None, as the Euclidean metric has none, got {shown(self.metric_params)}; leave it out",
+                argument="metric_params",
+            )
+
+
+class _Neighbors(_Estimator):
+    """What searches among fitted points share."""
+
+    n_neighbors: Any
+    radius: Any
+    n_samples_fit_: int
+    _searched: SearchedPoints
+
+    def fit(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002 — as estimators have it
+        """Take the points, (n_samples, n_features) with up to 12 features, to the device.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features), finite
+        y : not used
+
+        Returns
+        -------
+        The estimator
+        """
+        self._fit_X = self._take(X, reset=True)
+        self.n_samples_fit_ = self._n_features_out = self._fit_X.shape[0]
+        self._search_anew()
+        return self
+
+    def _search_anew(self) -> None:
+        session = default_session()
+        self._searched = SearchedPoints(as_points(self._fit_X, name="X", session=session), session)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what lies on the device, for pickles and copies."""
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_searched"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Set the attributes, and take fitted points to the device of this process."""
+        super().__setstate__(state)
+        if hasattr(self, "_fit_X"):
+            self._search_anew()
+
+    def _queries(self, X: Any) -> tuple[npt.NDArray[Any] | None, bool]:
+        """Queries, None for the fitted points themselves; and whether a point is its own neighbor."""
+        if X is None:
+            return None, False
+        rows = self._take(X, reset=False)
+        return (None, True) if np.array_equal(rows, self._fit_X) else (rows, True)
+
+    def _within(self, X: Any, radius: Any, **wanted: Any) -> NeighborList:
+        """The list of fitted points within the radius of each query."""
+        check_is_fitted(self)
+        queries, own = self._queries(X)
+        reach = self.radius if radius is None else radius
+        with self._searched.session.lock:
+            index = self._searched.within(reach)
+            return index.query(queries, radius=reach, include_self=own, to_host=True, **wanted)
+
+    def _nearest(self, X: Any, n_neighbors: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.float64]]:
+        """The nearest fitted points of each query."""
+        check_is_fitted(self)
+        queries, own = self._queries(X)
+        given = self.n_neighbors if n_neighbors is None else n_neighbors
+        k = whole_number(given)
+        if k is None or k < 1:
+            raise InvalidInputError(
+                f"expected a whole number of at least 1, got {shown(given)}; pass 5, say", argument="n_neighbors"
+            )
+        if k > self.n_samples_fit_ - (not own):
+            raise InvalidInputError(
+                f"Expected n_neighbors <= n_samples_fit{'' if own else ' - 1'}, but n_neighbors = {k}, n_samples_fit = "
+                f"{self.n_samples_fit_}, n_samples = {self.n_samples_fit_ if queries is None else len(queries)}",
+                argument="n_neighbors",
+            )
+        with self._searched.session.lock:
+            indices, distances = self._searched.nearest(queries, k, include_self=own)
+        return indices.astype(np.intp), distances.astype(np.float64)
+
+    def _graph(self, indices: Any, distances: Any, offsets: Any) -> Any:
+        """The sparse matrix of the neighbors of each query, without distances with ones."""
+        weights = np.ones(len(indices)) if distances is None else distances.astype(np.float64)
+        shape = (len(offsets) - 1, self.n_samples_fit_)
+        return csr_matrix((weights, np.array(indices), np.array(offsets)), shape=shape)
+
+    def _radius_graph(self, X: Any, radius: Any, mode: Mode, *, sort_results: bool) -> Any:
+        far = _is_distance(mode)
+        ordered = {"sort": "distance"} if sort_results and far else {}
+        found = self._within(X, radius, distances=far, **ordered)
+        return self._graph(found.indices, found.distances, found.offsets)
+
+    def _nearest_graph(self, X: Any, n_neighbors: Any, mode: Mode) -> Any:
+        far = _is_distance(mode)
+        indices, distances = self._nearest(X, n_neighbors)
+        offsets = np.arange(0, indices.size + 1, indices.shape[1])
+        return self._graph(indices.ravel(), distances.ravel() if far else None, offsets)
+
+
+class _OfRadius(_Neighbors):
+    """Searches within a radius."""
+
+    def radius_neighbors(
+        self, X: Any = None, radius: Any = None, return_distance: bool = True, sort_results: bool = False
+    ) -> Any:
+        """Find the fitted points within a radius of each query.
+
+        Parameters
+        ----------
+        X : (n_queries, n_features); without it, the fitted points, each of which is no neighbor of itself
+        radius : scalar; that of the estimator when not given; the ball is closed
+        return_distance : whether to return distances
+        sort_results : whether rows are sorted by distance
+
+        Returns
+        -------
+        neigh_dist : (n_queries,) object array of arrays of float64, where `return_distance` says so
+        neigh_ind : (n_queries,) object array of arrays of indices
+        """
+        if sort_results and not return_distance:
+            raise InvalidInputError("return_distance must be True if sort_results is True", argument="sort_results")
+        found = self._within(X, radius, distances=return_distance, sort="distance" if sort_results else None)
+        rows = _split(found.indices.astype(np.intp), found.offsets)
+        return (_split(found.distances.astype(np.float64), found.offsets), rows) if return_distance else rows
+
+    def radius_neighbors_graph(
+        self, X: Any = None, radius: Any = None, mode: Mode = "connectivity", sort_results: bool = False
+    ) -> Any:
+        """Make the graph of fitted points within a radius of each query.
+
+        Parameters
+        ----------
+        X, radius : as for :meth:`radius_neighbors`
+        mode : "connectivity" for ones, or "distance"
+        sort_results : whether rows are sorted by distance, with distances
+
+        Returns
+        -------
+        (n_queries, n_samples_fit) sparse matrix in CSR format, float64
+        """
+        return self._radius_graph(X, radius, mode, sort_results=sort_results)
+
+
+class _OfNearest(_Neighbors):
+    """Searches of the nearest."""
+
+    def kneighbors(self, X: Any = None, n_neighbors: Any = None, return_distance: bool = True) -> Any:
+        """Find the nearest fitted points of each query.
+
+        Parameters
+        ----------
+        X : (n_queries, n_features); without it, the fitted points, each of which is no neighbor of itself
+        n_neighbors : how many; that of the estimator when not given
+        return_distance : whether to return distances
+
+        Returns
+        -------
+        neigh_dist : (n_queries, n_neighbors) float64, ascending, where `return_distance` says so
+        neigh_ind : (n_queries, n_neighbors) indices; of points at the same distance, the lowest comes first
+        """
+        indices, distances = self._nearest(X, n_neighbors)
+        return (distances, indices) if return_distance else indices
+
+    def kneighbors_graph(self, X: Any = None, n_neighbors: Any = None, mode: Mode = "connectivity") -> Any:
+        """Make the graph of the nearest fitted points of each query.
+
+        Parameters
+        ----------
+        X, n_neighbors : as for :meth:`kneighbors`
+        mode : "connectivity" for ones, or "distance"
+
+        Returns
+        -------
+        (n_queries, n_samples_fit) sparse matrix in CSR format, float64
+        """
+        return self._nearest_graph(X, n_neighbors, mode)
+
+
+class NearestNeighbors(_OfNearest, _OfRadius):
+    """Neighbors of queries among fitted points: ``sklearn.neighbors.NearestNeighbors`` on an OpenCL device.
+
+    Parameters
+    ----------
+    n_neighbors, radius : what :meth:`kneighbors` and :meth:`radius_neighbors` take where they are given none
+    metric, p, metric_params : "euclidean", or "minkowski" with p = 2; others are refused
+    algorithm, leaf_size, n_jobs : taken, and without effect: the device decides
+
+    Attributes
+    ----------
+    n_samples_fit_
+        The number of fitted points.
+    n_features_in_
+        The number of their features, up to 12.
+
+    Notes
+    -----
+    Searches are exact, in float64, or in float32 for points of float32 on a device without float64. The device is that
+    of :func:`clfrnn.default_session`. A pickle has the points, and takes them to the device where it is loaded.
+
+    Examples
+    --------
+    >>> from clfrnn.interop.sklearn import NearestNeighbors
+    >>> finder = NearestNeighbors(radius=1.5).fit([[0.0], [1.0], [2.0], [7.0]])
+    >>> finder.radius_neighbors_graph().toarray().tolist()[1]
+    [1.0, 0.0, 1.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 5,
+        radius: float = 1.0,
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        metric: Any = "minkowski",
+        p: Any = 2,
+        metric_params: Any = None,
+        n_jobs: Any = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+
+class RadiusNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _OfRadius):  # type: ignore[misc]
+    """Points to the graph of fitted points within a radius: ``sklearn.neighbors.RadiusNeighborsTransformer``.
+
+    Parameters
+    ----------
+    mode : "distance" or "connectivity", what the graph has
+    radius : scalar; the ball is closed
+    metric, p, metric_params, algorithm, leaf_size, n_jobs : as for :class:`NearestNeighbors`
+
+    Attributes
+    ----------
+    n_samples_fit_, n_features_in_
+        As of :class:`NearestNeighbors`.
+
+    Examples
+    --------
+    >>> from clfrnn.interop.sklearn import RadiusNeighborsTransformer
+    >>> RadiusNeighborsTransformer(radius=1.5).fit_transform([[0.0], [1.0], [7.0]]).toarray().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+
+    def __init__(
+        self,
+        *,
+        mode: Mode = "distance",
+        radius: float = 1.0,
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        metric: Any = "minkowski",
+        p: Any = 2,
+        metric_params: Any = None,
+        n_jobs: Any = None,
+    ) -> None:
+        self.mode = mode
+        self.radius = radius
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def transform(self, X: Any) -> Any:
+        """Make the graph of the fitted points within the radius of each row of `X`, with the row's own point.
+
+        Parameters
+        ----------
+        X : (n_queries, n_features)
+
+        Returns
+        -------
+        (n_queries, n_samples_fit) sparse matrix in CSR format, float64; its rows are sorted by distance
+        """
+        return self._radius_graph(X, None, self.mode, sort_results=True)
+
+
+class KNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _OfNearest):  # type: ignore[misc]
+    """Points to the graph of their nearest fitted points: ``sklearn.neighbors.KNeighborsTransformer``.
+
+    Parameters
+    ----------
+    mode : "distance" or "connectivity", what the graph has
+    n_neighbors : how many; with distances one more, as each point is counted as its own neighbor
+    metric, p, metric_params, algorithm, leaf_size, n_jobs : as for :class:`NearestNeighbors`
+
+    Attributes
+    ----------
+    n_samples_fit_, n_features_in_
+        As of :class:`NearestNeighbors`.
+
+    Examples
+    --------
+    >>> from clfrnn.interop.sklearn import KNeighborsTransformer
+    >>> KNeighborsTransformer(n_neighbors=1).fit_transform([[0.0], [1.0], [7.0]]).toarray().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 6.0, 0.0]]
+    """
+
+    def __init__(
+        self,
+        *,
+        mode: Mode = "distance",
+        n_neighbors: int = 5,
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        metric: Any = "minkowski",
+        p: Any = 2,
+        metric_params: Any = None,
+        n_jobs: Any = None,
+    ) -> None:
+        self.mode = mode
+        self.n_neighbors = n_neighbors
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.metric = metric
+        self.p = p
+        self.metric_params = metric_params
+        self.n_jobs = n_jobs
+
+    def transform(self, X: Any) -> Any:
+        """Make the graph of the nearest fitted points of each row of `X`.
+
+        Parameters
+        ----------
+        X : (n_queries, n_features)
+
+        Returns
+        -------
+        (n_queries, n_samples_fit) sparse matrix in CSR format, float64
+        """
+        return self._nearest_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)
+
+
+class DBSCAN(ClusterMixin, _Estimator):  # type: ignore[misc]
+    """Clusters by density: ``sklearn.cluster.DBSCAN`` on an OpenCL device, to the label.
+
+    Parameters
+    ----------
+    eps : scalar, the distance within which points are neighbors; the ball is closed
+    min_samples : a point is core where as many points, or as much weight, are within `eps`, itself counted
+    metric, p, metric_params, algorithm, leaf_size, n_jobs : as for :class:`NearestNeighbors`
+
+    Attributes
+    ----------
+    labels_
+        The cluster of each point, (n_samples,), -1 for noise.
+    core_sample_indices_
+        The core points, (n_core,).
+    components_
+        Their positions, (n_core, n_features).
+
+    Notes
+    -----
+    No list of neighbors is made, so memory grows with the number of points alone: see :func:`clfrnn.cluster.dbscan`,
+    which searches float32 as it is, takes boxes, and leaves labels on the device.
+
+    Examples
+    --------
+    >>> from clfrnn.interop.sklearn import DBSCAN
+    >>> DBSCAN(eps=1.0, min_samples=2).fit_predict([[0.0], [1.0], [7.0]]).tolist()
+    [0, 0, -1]
+    """
+
+    def __init__(
+        self,
+        eps: float = 0.5,
+        *,
+        min_samples: int = 5,
+        metric: Any = "euclidean",
+        metric_params: Any = None,
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: Any = None,
+        n_jobs: Any = None,
+    ) -> None:
+        self.eps = eps
+        self.min_samples = min_samples
+        self.metric = metric
+        self.metric_params = metric_params
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:  # noqa: ARG002 — as estimators have it
+        """Find the clusters of points.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features), finite, with up to 12 features
+        y : not used
+        sample_weight : (n_samples,) weights, which may be negative; 1 for each point when not given
+
+        Returns
+        -------
+        The estimator
+        """
+        rows = self._take(X, reset=True)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows, dtype=np.float64)
+        points = as_points(rows, name="X", session=default_session())
+        if weights is None:
+            found = dbscan(points, self.eps, self.min_samples).to_host()
+            labels, core = found.labels, found.core
+        else:
+            labels, core = weighted_dbscan(points, self.eps, self.min_samples, weights)
+        self.labels_ = labels.astype(np.intp)
+        self.core_sample_indices_ = np.flatnonzero(core)
+        self.components_ = rows[self.core_sample_indices_]
+        return self
+
+
+def _is_distance(mode: object) -> bool:
+    """Whether a graph has distances; raises for what is no mode."""
+    if mode not in ("connectivity", "distance"):
+        raise InvalidInputError(f"expected 'connectivity' or 'distance', got {shown(mode)}", argument="mode")
+    return mode == "distance"
+
+
+def _split(values: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> npt.NDArray[np.object_]:
+    """The rows of a list as arrays in an array."""
+    rows = np.split(values, offsets[1:-1])[: len(offsets) - 1]
+    return np.fromiter(rows, object, len(rows))

@@ -1,0 +1,154 @@
+"""Clouds whose points crowd, coincide or stray, against the reference: every method, and the k nearest."""
+
+import functools
+
+import numpy as np
+import pytest
+from conftest import POINTS, as_gpu, assert_counts
+
+import clfrnn
+from clfrnn import reference
+from clfrnn.methods import METHODS
+
+pytestmark = [pytest.mark.core, pytest.mark.filterwarnings("ignore::clfrnn.PrecisionWarning")]
+
+N = min(1500, POINTS)
+
+#: The largest number whose difference to another of its kind is finite.
+LARGEST = {"float32": 1.7e38, "float64": 8e307}
+
+CLOUDS = ("stray", "strays", "speck", "two specks", "coincident", "halos", "wide normal")
+
+
+def cloud(name, dim, dtype, far=1e6):
+    """N points of a kind, in random order."""
+    rng = np.random.default_rng(17)
+    points = rng.random((N, dim))
+    if name == "stray":
+        points[0] = far
+    elif name == "strays":
+        points[:3] = np.array([far, -far, far / 3])[:, None] * rng.uniform(0.5, 1, (3, dim))
+    elif name == "speck":
+        points[N // 100 :] = 0.3 + 1e-7 * points[N // 100 :]
+    elif name == "two specks":
+        points[: N // 2] = 1e-7 * points[: N // 2]
+        points[N // 2 : -5] = 0.7 + 1e-9 * points[N // 2 : -5]
+    elif name == "coincident":
+        points[: N // 3] = points[0]
+        points[N // 3 : N // 2] = points[-1]
+    elif name == "halos":
+        widths = 10 ** rng.uniform(-6, -2, 8)
+        which = rng.integers(8, size=N // 2)
+        points[: N // 2] = rng.random((8, dim))[which] + widths[which, None] * rng.standard_normal((N // 2, dim))
+    else:
+        points = rng.standard_normal((N, dim)) * 10 ** rng.uniform(-2, 2, (N, 1))
+    return rng.permutation(points).astype(dtype)
+
+
+def radius_of(points):
+    """A radius within which most points have a few neighbors."""
+    sample = points[:: max(1, N // 60)].astype(np.float64)
+    apart = np.sqrt(((sample[:, None] - points[None].astype(np.float64)) ** 2).sum(axis=2))
+    return float(points.dtype.type(np.median(np.sort(apart, axis=1)[:, 6])))
+
+
+@functools.cache
+def nearest_truth(name, dim, dtype, k, far=1e6):
+    with np.errstate(over="ignore"):
+        return reference.nearest(cloud(name, dim, dtype, far), k)
+
+
+def assert_rows(found, expected):
+    found = found.to_host()
+    assert np.array_equal(found.indices, expected.indices)
+    assert np.array_equal(found.distances, expected.distances)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", CLOUDS)
+def test_every_method_serves_them(session, method, name):
+    """Also after an update that takes the strays away, and one that brings others."""
+    points = cloud(name, 3, "float32")
+    radius = radius_of(points)
+    index = clfrnn.build_index(points, radius, method=method, session=session)
+    for each in (points, cloud("halos", 3, "float32"), cloud("strays", 3, "float32", 3e4)):
+        if each is not points:
+            index.update(each)
+        assert_counts(index.count(), reference.neighbors(each, radius))
+
+
+@pytest.mark.parametrize("far", [1e3, 1e6, 1e12, "largest"])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_strays_at_any_distance(session, method, dtype, far):
+    if dtype == "float64" and not session.profile.fp64:
+        pytest.skip("no doubles here")
+    far = LARGEST[dtype] if far == "largest" else far
+    points = cloud("strays", 2, dtype, far)
+    with np.errstate(over="ignore"):
+        expected = reference.neighbors(points, 0.05)
+    assert_counts(clfrnn.build_index(points, 0.05, method=method, session=session).count(), expected)
+
+
+@pytest.mark.parametrize("kind", ["as it is", "as a GPU"])
+@pytest.mark.parametrize("k", [5, 30, 70])
+@pytest.mark.parametrize("name", CLOUDS)
+def test_the_nearest_without_a_radius(session, name, k, kind):
+    """Packets of queries in a tree on a GPU, rows in registers and beyond them, and many points at one place."""
+    method = "auto"
+    if kind == "as a GPU":
+        session, method = as_gpu(session), "aabb_tree"
+    found = clfrnn.nearest(cloud(name, 3, "float32"), k, method=method, session=session)
+    assert_rows(found, nearest_truth(name, 3, "float32", k))
+
+
+@pytest.mark.parametrize("name", CLOUDS)
+@pytest.mark.parametrize(("dim", "dtype"), [(1, "float32"), (2, "float64"), (3, "float64"), (5, "float32")])
+def test_the_nearest_in_other_dimensions(session, name, dim, dtype):
+    if dtype == "float64" and not session.profile.fp64:
+        pytest.skip("no doubles here")
+    found = clfrnn.nearest(cloud(name, dim, dtype), 6, session=session)
+    assert_rows(found, nearest_truth(name, dim, dtype, 6))
+
+
+@pytest.mark.parametrize("far", [1e3, 1e12, "largest"])
+@pytest.mark.parametrize("include_self", [False, True])
+def test_the_nearest_of_strays(session, far, include_self):
+    """They are few, and all points are gone through for them; equal distances are told apart by number."""
+    points = cloud("strays", 3, "float32", LARGEST["float32"] if far == "largest" else far)
+    with np.errstate(over="ignore"):
+        expected = reference.nearest(points, 9, include_self=include_self)
+    assert_rows(clfrnn.nearest(points, 9, include_self=include_self, session=session), expected)
+
+
+@pytest.mark.parametrize("construction", ["morton", "median"])
+def test_points_that_coincide_in_small_leaves(session, construction):
+    """A tree leaves out those behind the first ones, where these have the lower numbers."""
+    points = cloud("coincident", 3, "float32")
+    options = {"method": "aabb_tree", "construction": construction, "leaf_size": 4}
+    for k in (1, 6):
+        assert_rows(clfrnn.nearest(points, k, session=session, **options), nearest_truth("coincident", 3, "float32", k))
+
+
+def test_a_square_at_the_end_of_the_range(session):
+    """A pair is one of neighbors where its squared distance is below that of the largest radius, whoever finds it."""
+    points = cloud("coincident", 3, "float32")[:300] * np.float32(1e9)
+    points[7] = 1.8446743e19, 0, 0
+    for method in ("strips", "aabb_tree", "brute_force"):
+        with np.errstate(over="ignore"):
+            expected = reference.nearest(points, 3)
+        assert_rows(clfrnn.nearest(points, 3, method=method, session=session), expected)
+
+
+def test_packets_serve_crowds(session):
+    """On a GPU a cloud of halos has first bounds for its points; a condition and other queries do without them."""
+    session = as_gpu(session)
+    points = cloud("halos", 3, "float32")
+    with session.recorded() as launches:
+        clfrnn.nearest(points, 8, method="aabb_tree", session=session)
+    assert "find_first_bounds" in [launch[0] for launch in launches]
+    odd = clfrnn.Condition("j & 1")
+    found = clfrnn.nearest(points, 4, where=odd, method="aabb_tree", session=session).to_host()
+    assert (found.indices[found.indices >= 0] % 2 == 1).all()
+    own = clfrnn.nearest(points, 8, queries=points[:50], method="aabb_tree", session=session)
+    assert_rows(own, reference.nearest(points, 8, queries=points[:50]))
