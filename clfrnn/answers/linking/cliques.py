@@ -22,6 +22,9 @@ from .unions import forest, read_of_link
 
 __all__ = ["CliqueConfig", "CliqueWalkConfig", "Cliques", "has_cliques", "plan_clique_walk", "plan_cliques"]
 
+#: The longest diagonal of cells in radii: points of much wider ones make no cliques.
+_WIDEST = 2.0
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CliqueWalkConfig(PointConfig):
@@ -62,23 +65,28 @@ def plan_cliques(profile: DeviceProfile, tuning: Tuning, **facts: Any) -> Clique
 
 def has_cliques(structure: SearchStructure) -> TypeGuard[GridStructure]:
     """Whether the points lie in cells of cliques, and all of them in the periodic box, if there is one."""
-    if not isinstance(structure, GridStructure):
+    if not isinstance(structure, GridStructure) or not has_clique_cells(structure.problem, structure.session.profile):
         return False
-    in_box = not structure.problem.periodic or len(structure.images_served(foreign=False)) == 1
-    return in_box and has_clique_cells(structure.problem, structure.session.profile)
+    radius = structure.problem.radius
+    # Cells are wider than planned where points lie so far from each other that their numbers would overflow.
+    are_narrow = not radius or math.hypot(*structure.cell_grid.sides) <= _WIDEST * radius
+    return are_narrow and (not structure.problem.periodic or len(structure.images_served(foreign=False)) == 1)
 
 
 class Cliques:
     """The cliques of the points of a grid; on the device an int32 for each point."""
 
     def __init__(self, structure: GridStructure) -> None:
-        """Enqueue the search for cliques."""
+        """Enqueue the search for cliques, which changes the order of the points inside cells."""
         self._structure, self._session = structure, structure.session
         radius, real = structure.problem.radius, structure.problem.real
         self._radius, self._padded = structure.dtype.type(radius), structure.dtype.type(padded_radius(radius, real))
-        self._members = self._session.scratch(structure.problem.n, INT, purpose="the numbers of points of cliques")
-        fill(self._session, self._members, 1)
-        self._launch("find_cliques", *structure.arguments(), self._radius, self._members.base_data)
+        n, (_, places, starts, *_) = structure.problem.n, structure.arguments()
+        chunks, self._members = (self._session.scratch(n, INT, purpose="the cliques of points") for _ in range(2))
+        fill(self._session, chunks)
+        cells = structure.cell_grid.cells
+        self._launch("begin_chunks", cells, cells, starts, chunks.base_data)
+        self._launch("find_cliques", n, n, places, chunks.base_data, self._radius, self._members.base_data)
 
     def count(self, counts: DeviceArray[np.int32], *, enough: int) -> None:
         """Enqueue counts of neighbors: `enough` where there are as many, or else fewer, and 0 where there are none."""
@@ -88,7 +96,8 @@ class Cliques:
     def link(self, core: DeviceArray[Any], links: DeviceArray[np.int32]) -> None:
         """Enqueue the links among core points, each of which is a root before."""
         given = core.base_data, self._members.base_data, links.base_data
-        self._launch("chain_cliques", *self._structure.arguments()[:2], *given)
+        n, places = self._structure.problem.n, self._structure.arguments()[1]
+        self._launch("chain_cliques", n, n, places, *given)
         self._walk("cliques", "link_cliques", *given)
 
     def take_borders(self, core: DeviceArray[Any], border: DeviceArray[Any], labels: DeviceArray[np.int32]) -> None:
@@ -104,9 +113,9 @@ class Cliques:
         given = *self._structure.arguments(), self._radius, self._padded, *arguments
         self._session.launch_sliced(kernel, n, size, *given, pairs=n * rows)
 
-    def _launch(self, name: str, *arguments: Any) -> None:
+    def _launch(self, name: str, items: int, *arguments: Any) -> None:
         kernel, size = self._kernel("cliques", name)
-        self._session.launch(kernel, self._structure.problem.n, size, *arguments)
+        self._session.launch(kernel, items, size, *arguments)
 
     def _kernel(self, template: str, name: str) -> tuple[Any, int]:
         config, plan = self._structure.config, plan_cliques if template == "cliques" else plan_clique_walk

@@ -8,45 +8,58 @@
 // Source: Prokopenko, Lebrun-Grandié and Arndt (2023), dense boxes; Creasey (2018), a stop at the first pair that links.
 ${forest}
 ${clique_walk.functions()}
-// Divides the points of each cell into cliques. A work-item divides up to ${longest} places, from its own place on.
+// Divides the places of each cell into chunks of at most ${longest}, so that no work-item has many points to divide.
+// Launch: one work-item per cell, groups of ${work_group_size}.
+// In: starts (cells + 1,). In and out: chunks (n,), zeros before: the number of places of the chunk that begins at a place.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void begin_chunks(const int cells, global const int *restrict starts, global int *restrict chunks)
+{
+    const int cell = get_global_id(0);
+    if (cell >= cells) return;
+    const int stop = starts[cell + 1];
+    for (int t = starts[cell]; t < stop; t += ${longest}) chunks[t] = min(stop - t, ${longest});
+}
+
+// Divides the points of each chunk into cliques: the first point with those behind it that fit a box around them, and so on. The
+// points of a clique are brought together, as a cell of a torus may hold points of two crowds in any order.
 // Launch: one work-item per place, groups of ${work_group_size}.
-// In: frnn_sorted, n points by cells; starts (cells + 1,).
-// In and out: members (n,), ones before: the number of points of the clique that begins at a place, or 0 where none does.
+// In: chunks (n,), as begin_chunks leaves them. In and out: frnn_sorted, n points by cells.
+// Out: members (n,), the number of points of the clique that begins at a place, or 0 where none does.
 // Exact because the squared diagonal of the box around a clique, computed as squared distances are, is within the squared
 // radius. Rounding is monotone, so the squared distance of no two points in the box exceeds it.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void find_cliques(const int frnn_n, ${point_layout.constant_array("frnn_sorted")}, global const int *restrict starts,
-                  ${cells.grid("")}, const real radius, global int *restrict members)
+void find_cliques(const int frnn_n, ${point_layout.array("frnn_sorted")}, global const int *restrict chunks, const real radius,
+                  global int *restrict members)
 {
     const int own = get_global_id(0);
     if (own >= frnn_n) return;
-    const real_vec p = ${point_layout.point("own")};
-    ${cells.address("p")}
-    // A point that is not finite, or on an edge of the periodic box, may be in another cell than this.
-    const int begin = starts[address], end = starts[address + 1];
-    if (own < begin || own >= end || (own - begin) % ${longest}) return;
-    const int stop = min(end, own + ${longest});
+    const int stop = own + chunks[own];
     const real r2 = radius * radius;
-    int first = own;
-    ${clique_walk.begin_box("p")}
-    for (int t = own + 1; t <= stop; ++t) {
-        const int is_left = t < stop;
-        const real_vec q = ${point_layout.point("is_left ? t : own")};
+    for (int first = own; first < stop;) {
+        const real_vec p = ${point_layout.point("first")};
+        ${clique_walk.begin_box("p")}
+        int next = first + 1;
+        for (int t = next; t < stop; ++t) {
+            const real_vec q = ${point_layout.point("t")};
 % for k, component in enumerate(components):
-        const real from${k} = CLFRNN_SMALLER(low${k}, q${component}), to${k} = CLFRNN_LARGER(high${k}, q${component});
-        const real frnn_d${k} = to${k} - from${k};
+            const real from${k} = CLFRNN_SMALLER(low${k}, q${component}), to${k} = CLFRNN_LARGER(high${k}, q${component});
+            const real frnn_d${k} = to${k} - from${k};
 % endfor
-        const int fits = is_left && ${geometry.squared_distance()} <= r2;
-        if (fits) {
-            members[t] = 0;
-        } else {
-            members[first] = t - first;
-            first = t;
+            if (!(${geometry.squared_distance()} <= r2)) continue;
+% for k in range(dim):
+            low${k} = from${k};
+            high${k} = to${k};
+% endfor
+            if (t > next) {
+                const int i = ${point_layout.point_id("next")}, j = ${point_layout.point_id("t")};
+                const real_vec other = ${point_layout.point("next")};
+                ${point_layout.store("frnn_sorted", "frnn_n", "next", "q", "j")}
+                ${point_layout.store("frnn_sorted", "frnn_n", "t", "other", "i")}
+            }
+            members[next++] = 0;
         }
-% for k, component in enumerate(components):
-        low${k} = fits ? from${k} : q${component};
-        high${k} = fits ? to${k} : q${component};
-% endfor
+        members[first] = next - first;
+        first = next;
     }
 }
 

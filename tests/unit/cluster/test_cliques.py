@@ -55,7 +55,7 @@ def shared_places(dim):
 
 def strayed(dim):
     points = halos(dim)
-    points[5] = 1e12
+    points[5] = 1e5
     return points
 
 
@@ -105,6 +105,15 @@ def check(points, radius, *, session, least=(1, 3, 25), **given):
 def test_every_crowd(crowded, cloud, dim, dtype):
     make, radius = CLOUDS[cloud]
     check(make(dim).astype(dtype), radius, session=crowded)
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("away", [1e12, float(np.finfo(np.float32).max)])
+def test_strays_so_far_away_that_cells_are_wide(crowded, away):
+    points = halos(3).astype(np.float32)
+    points[5] = away
+    assert_clusters(dbscan(points, 0.05, 3, session=crowded), twin(points, 0.05, 3))
+    assert_clusters(friends_of_friends(points, 0.05, session=crowded), twin(points, 0.05, 1))
 
 
 def test_points_on_a_line(crowded, dtype):
