@@ -53,6 +53,8 @@ POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
 #: One case of this number is drawn of a large product.
 SHARE = int(os.environ.get("CLFRNN_TEST_SHARE", "40"))
 
+#: Marks of tests/suites that scipy, scikit-learn and ASE give to their tests; strict markers refuse what is not known.
+MARKS_OF_LIBRARIES = ("fail_slow", "parallel_threads", "slow", "thread_unsafe", "xslow")
 #: So many times fewer are drawn without --all.
 FEWER = 3
 
@@ -139,6 +141,17 @@ def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="every combination of parameters, and the tests that take long")
 
 
+def pytest_ignore_collect(collection_path, config):
+    """A usual run loads no tests of other libraries: what a release of theirs changes must not fail a newcomer."""
+    theirs = collection_path.parent.name == "suites" and not _whole(config)
+    return True if theirs else None
+
+
+def _whole(config):
+    """Whether all is asked for, or a test by its id."""
+    return config.option.all or any("::" in argument for argument in config.args)
+
+
 def pytest_collection_modifyitems(config, items):
     """Leave out most cases of large products, and without --all what others repeat; what is named by its id is run.
 
@@ -147,7 +160,7 @@ def pytest_collection_modifyitems(config, items):
     cases, left = {}, set()
     for item in sorted(items, key=lambda item: zlib.crc32(item.nodeid.encode())):
         cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    whole = config.option.all or any("::" in argument for argument in config.args)
+    whole = _whole(config)
     for found in cases.values():
         if found[0].get_closest_marker("product"):
             left.update(found[-(-len(found) // (SHARE if whole else FEWER * SHARE)) :])
@@ -209,7 +222,8 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "long: run by --all alone, and on clouds that are not small")
     config.addinivalue_line("markers", "optimized: kernels are optimized on PoCL, too, as those of users are")
     config.addinivalue_line("markers", "oclgrind_expected: reports of Oclgrind do not fail this test")
-    config.addinivalue_line("markers", "fail_slow(seconds): of scipy's own tests, and without effect here")
+    for mark in MARKS_OF_LIBRARIES:
+        config.addinivalue_line("markers", f"{mark}: of another library's own tests, and without effect here")
     if not os.environ.get("CLFRNN_DEVICE") and devices():
         # doctests and command-line tests use the default session: let it be the first device under test
         os.environ["CLFRNN_DEVICE"] = str(_position(devices()[0]))
