@@ -73,11 +73,12 @@ def normals(
 
     Notes
     -----
-    The covariance of the N points of a ball, or of the k nearest, the point itself included, is ``C = sum(dx dx') / N - m m'`` with ``m =
-    sum(dx) / N``, where dx is the vector from the point to each of them: sums of short vectors, so that nothing is lost
-    far from the origin. The normal is the eigenvector of its smallest eigenvalue. Jacobi rotations find all eigenvalues
-    with an error of a few roundings of the largest one. With a radius alone, sums run in the order in which neighbors are
-    met, so that last digits may differ from run to run; the k nearest are added up by distance, in every run.
+    The covariance of the N points of a ball, or of the k nearest, the point itself included, is
+    ``C = sum(dx dx') / N - m m'`` with ``m = sum(dx) / N``, where dx is the vector from the point to each of them: sums
+    of short vectors, so that nothing is lost far from the origin. The normal is the eigenvector of its smallest
+    eigenvalue. Jacobi rotations find all eigenvalues with an error of a few roundings of the largest one. With a radius
+    alone, sums run in the order in which neighbors are met, so that last digits may differ from run to run; the k
+    nearest are added up by distance, in every run.
 
     Cost: that of building an index, and one visit; with k that of :func:`clfrnn.nearest` and of k (dim + 2) numbers a
     point, and a pass over them.
