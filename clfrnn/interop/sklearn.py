@@ -23,7 +23,6 @@ from ..points.on_device import as_points
 from ..points.sessions import default_session
 from ..results import NeighborList
 from .searched_points import SearchedPoints
-from .weighted_clusters import weighted_dbscan
 
 __all__ = ["DBSCAN", "KNeighborsTransformer", "NearestNeighbors", "RadiusNeighborsTransformer"]
 
@@ -477,13 +476,9 @@ class DBSCAN(ClusterMixin, _Estimator):  # type: ignore[misc]
         rows = self._take(X, reset=True)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows, dtype=np.float64)
         points = as_points(rows, name="X", session=default_session())
-        if weights is None:
-            found = dbscan(points, self.eps, self.min_samples).to_host()
-            labels, core = found.labels, found.core
-        else:
-            labels, core = weighted_dbscan(points, self.eps, self.min_samples, weights)
-        self.labels_ = labels.astype(np.intp)
-        self.core_sample_indices_ = np.flatnonzero(core)
+        found = dbscan(points, self.eps, self.min_samples, sample_weight=weights).to_host()
+        self.labels_ = found.labels.astype(np.intp)
+        self.core_sample_indices_ = np.flatnonzero(found.core)
         self.components_ = rows[self.core_sample_indices_]
         return self
 

@@ -21,6 +21,7 @@ SHARED = {
     "answers.grid_nodes",
     "answers.linking",
     "answers.nearest.distances",
+    "answers.voxels",
     "points.argument_types",
     "clouds",
     "errors",

@@ -400,3 +400,52 @@ def test_batches(session, method, domain):
             assert len(np.unique(np.stack([labels, theirs]), axis=1).T) == len(np.unique(theirs))
             assert np.array_equal(found.core[own], single.to_host().core)
     assert friends.num_clusters == len(np.unique(friends.labels[friends.labels >= 0]))
+
+
+# --- weights ----------------------------------------------------------------------------------------------------------
+
+
+def weighted_twin(points, eps, least, weights, **domain):
+    """Labels and core points where points count by their weights."""
+    found = reference.neighbors(points, eps, **domain)
+    n, rows, others = len(points), rows_of(found), found.indices
+    core = weights + np.bincount(rows, weights[others], minlength=n) >= least
+    linked = core[rows] & core[others]
+    _, part = connected_components(coo_array((np.ones(linked.sum()), (rows[linked], others[linked])), shape=(n, n)))
+    labels, lowest = in_order(part, core), np.full(n, n)
+    border = ~core[rows] & core[others]
+    np.minimum.at(lowest, rows[border], labels[others[border]])
+    return np.where(lowest < n, lowest, labels), core
+
+
+@pytest.mark.parametrize("least", [1, 4])
+@pytest.mark.parametrize("domain", [{}, {"box": (1.0, 1.0)}], ids=["open", "box"])
+@pytest.mark.parametrize("low", [0, -2])
+def test_points_that_count_by_weights(session, dtype, least, domain, low):
+    points = clouds.duplicates(SIZE, 2, seed=6).astype(dtype)
+    weights = np.random.default_rng(7).integers(low, 4, SIZE) / 2
+    eps = 0.6 * SIZE**-0.5
+    for given in (weights, weights.tolist(), cla.to_device(session.queue, weights.astype(np.float32))):
+        found = dbscan(points, eps, least, sample_weight=given, session=session, **domain)
+        assert_clusters(found, weighted_twin(points, eps, least, weights, **domain))
+    assert_clusters(dbscan(points, eps, least, sample_weight=1, session=session), twin(points, eps, least))
+
+
+def test_weights_at_the_threshold(session, dtype):
+    """Ten tenths are one, and what float32 does not hold is not lost."""
+    points = np.zeros((10, 2), dtype)
+    assert dbscan(points, 1.0, 1, sample_weight=0.1, session=session).core.get().all()
+    assert not dbscan(points, 1.0, 1, sample_weight=np.nextafter(0.1, 0) - 1e-12, session=session).core.get().any()
+    for more in (0, 1):
+        weights = [2.0**24, 1.0, -(2.0**24), more, 0, 0, 0, 0, 0, 0]
+        assert dbscan(points, 1.0, 2, sample_weight=weights, session=session).core.get().all() == bool(more)
+    assert dbscan(points, 1.0, 2**24 + 1, sample_weight=[2**24 + 1] + [0] * 9, session=session).core.get().all()
+    assert not dbscan(points, 1.0, 1, sample_weight=[0] * 10, session=session).core.get().any()
+
+
+@pytest.mark.parametrize(
+    "weights", [[1.0], [1, 2, 3, 4], [[1], [1], [1]], "abc", [1, 2, "3"], [1.0, np.nan, 1.0], np.inf]
+)
+def test_weights_that_are_refused(weights):
+    with pytest.raises(clfrnn.InvalidInputError, match="^sample_weight: expected"):
+        dbscan(np.zeros((3, 2)), 1.0, 2, sample_weight=weights)
