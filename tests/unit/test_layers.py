@@ -34,6 +34,7 @@ LAYERS = [
     {"doctor", "tuner", "verify"},
     {"interop"},
     APPLICATIONS - {"interop"},
+    {"verlet"},
     {"api"},
     {"index"},
     {"updates"},
