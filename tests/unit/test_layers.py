@@ -35,6 +35,7 @@ LAYERS = [
     {"doctor", "tuner", "verify"},
     {"interop"},
     APPLICATIONS - {"interop"},
+    {"verlet"},
     {"api"},
     {"index"},
     {"updates"},
