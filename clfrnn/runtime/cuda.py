@@ -117,7 +117,7 @@ class Cuda:
         return Allocation(pointer.value, whole.value, ordinal, handle.value, descriptor.value)
 
     def free(self, allocation: Allocation) -> None:
-        """Free an allocation, after OpenCL has released what it imported of it; each step, whatever another one does."""
+        """Free an allocation, after OpenCL has released what it imported of it; all steps are tried."""
         pointer, size = ctypes.c_uint64(allocation.pointer), ctypes.c_size_t(allocation.size)
         with self._current(allocation.ordinal), contextlib.ExitStack() as steps:
             steps.callback(self._call, "cuMemRelease", ctypes.c_uint64(allocation.handle))
