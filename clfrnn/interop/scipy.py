@@ -18,14 +18,11 @@ from ..points.on_device import as_points
 from ..points.sessions import choose_session
 from ..results import NeighborList
 from ..runtime.session import Session
-from .nearest_image import TorusBox
+from .nearest_image import TorusBox, reaching
 from .pair_histogram import pairs_between_radii
 from .searched_points import SearchedPoints
 
 __all__ = ["KDTree", "cKDTree"]
-
-#: The share of the root of the largest number whose square is finite, however it is rounded.
-_ALMOST = 0.999
 
 
 class KDTree:
@@ -406,13 +403,8 @@ class KDTree:
         return index.query(to_host=True, **asked, **wanted)
 
     def _clamp(self, radius: float, rows: npt.NDArray[Any]) -> float:
-        """A radius that reaches the same points, of any images the nearest, and whose square is finite."""
-        finite = radius <= math.sqrt(np.finfo(self.data.dtype).max) * _ALMOST
-        if (finite and radius <= self._box.radius_of_one_image) or not len(rows) or not self.n:
-            return radius if finite else 1.0
-        low = np.minimum(self.mins, rows.min(axis=0)).astype(np.float64)
-        high = np.maximum(self.maxes, rows.max(axis=0)).astype(np.float64)
-        return min(radius, self._box.reach(high - low))
+        """A radius that reaches the same points from queries."""
+        return float(reaching(radius, self.data, rows, box=self._box))
 
     def _one_image(self, rows: Any, reach: float, also: str = "") -> Condition | None:
         """The condition that a pair counts once, and that `also` holds; None where neither has to be asked."""
