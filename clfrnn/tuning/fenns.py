@@ -76,7 +76,7 @@ class FennsTuning(Section):
     #: serve (chosen; even clouds have less than 1, a dam on a GPU 2.7, a filament 3.9)
     most_tests: float = number(3.0, least=0)
     #: cost of loading a candidate into a tile again for the next queries, in tests of each query (H100, points over
-    #: three decades of scale: 3 and more, a dam: less than 3; PoCL, a filament: 10)
+    #: three decades of scale: 3 and more, a dam: less than 3; on a CPU, a filament: 10)
     refill: float = number(10.0, gpu=3.0, least=0)
     #: least number of queries of a crowded cell that one group serves
     least_chunk: int = number(256, least=1)
