@@ -218,9 +218,6 @@ class WalkFunction:
     census: Census | None = None
     #: how it takes neighbors some at a time, in packets of queries; None where it takes each at once
     waiting: Waiting | None = None
-    #: how many neighbors it keeps, an expression in its arguments, where points that coincide stand in the order of
-    #: their numbers: the walk then leaves out those behind as many; "" where it meets all neighbors
-    enough: str = ""
     #: the number of a query, as conditions see it
     number: str = "i"
     #: the type of the offsets by which it writes the indices of neighbors, a sector of memory at once and nothing else;

@@ -64,8 +64,6 @@ class SearchStructure(abc.ABC):
     stem: ClassVar[str]
     #: whether walks read sorted foreign queries from their copy alone
     copies_queries: ClassVar[bool] = False
-    #: whether points that coincide stand in the order of their numbers, until points are updated
-    orders_coincident: bool = False
     _plan: Any
 
     def __init__(self, session: Session, problem: Problem, checks: DeferredChecks) -> None:

@@ -168,7 +168,6 @@ def row_function(
     waits: int = 0,
     shifts: bool = False,
     again: bool = False,
-    ordered: bool = False,
 ) -> WalkFunction:
     """The library's own function that finds the k nearest neighbors, from ``answers/nearest/WAY.mako``.
 
@@ -176,7 +175,6 @@ def row_function(
     may hold several images of a point, and the function also writes the shift of each. With ``again``, an array says
     which row a query fills. With ``slots``, walks that can do so count neighbors first, and that
     many wait in local memory. With ``waits``, that many wait there in packets of queries, which take them together.
-    ``ordered`` says that points that coincide stand in the order of their numbers.
     """
     flags: dict[str, Any] = {"capacity": capacity, "vector": vector, "real": real, "components": components(dim)}
     flags |= {"lanes": vector_length(dim), "shifts": shifts, "again": again, "census": bool(slots)}
@@ -187,9 +185,7 @@ def row_function(
     if waits:
         waiting = Waiting(**_own_pieces(path, way, ("taken", "forgotten"), flags), slots=waits)
     kinds: dict[str, Any] = {"costly": way == "registers", "census": census, "waiting": waiting}
-    # One more than a row has, as the query itself may be among them.
-    kinds |= {"enough": "k + 1" if ordered else "", "number": "rows[i]" if again else "i"}
-    return WalkFunction(**pieces, **kinds, own=True)
+    return WalkFunction(**pieces, **kinds, number="rows[i]" if again else "i", own=True)
 
 
 def _own_pieces(path: str, name: str, pieces: Sequence[str], flags: dict[str, Any]) -> dict[str, Any]:
