@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .functions import NeighborFunction
     from .index import Index
     from .methods.named import check_keywords
+    from .pair_counts import PairCounts, pair_counts
     from .points.argument_types import MethodName, MethodOptions
     from .points.on_device import as_points, bounds, to_device
     from .points.sessions import choose_session, default_session
@@ -56,6 +57,7 @@ __all__ = [
     "NeighborFunction",
     "NeighborList",
     "NoDeviceError",
+    "PairCounts",
     "PrecisionWarning",
     "Session",
     "VerletList",
@@ -73,6 +75,7 @@ __all__ = [
     "geometry",
     "interop",
     "nearest",
+    "pair_counts",
     "precompile",
     "search",
     "to_device",
@@ -95,6 +98,7 @@ _MODULE_OF = {
     "NeighborFunction": "functions",
     "NeighborList": "results",
     "NoDeviceError": "errors",
+    "PairCounts": "pair_counts",
     "PrecisionWarning": "errors",
     "Session": "runtime.session",
     "VerletList": "verlet",
@@ -107,6 +111,7 @@ _MODULE_OF = {
     "default_session": "points.sessions",
     "devices": "runtime.device",
     "nearest": "api",
+    "pair_counts": "pair_counts",
     "precompile": "compilation",
     "search": "api",
     "to_device": "points.on_device",

@@ -34,7 +34,7 @@ LAYERS = [
     {"doctor", "tuner", "verify"},
     {"interop"},
     APPLICATIONS - {"interop"},
-    {"verlet"},
+    {"verlet", "pair_counts"},
     {"api"},
     {"index"},
     {"updates"},
