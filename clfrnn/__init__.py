@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import cluster, files, geometry, interop
+    from . import cluster, files, geometry, interop, parts
     from .answers.kernel_source import KernelSource
     from .api import build_index, nearest, search
     from .compilation import precompile
@@ -76,6 +76,7 @@ __all__ = [
     "interop",
     "nearest",
     "pair_counts",
+    "parts",
     "precompile",
     "search",
     "to_device",
@@ -119,7 +120,7 @@ _MODULE_OF = {
 
 
 #: Modules that are public by themselves.
-_MODULES = frozenset(["cluster", "files", "geometry", "interop"])
+_MODULES = frozenset(["cluster", "files", "geometry", "interop", "parts"])
 
 
 def __getattr__(name: str) -> Any:
