@@ -86,7 +86,7 @@ ${f" & ({capture(integers)})(-{capture(condition.holds_for_all, function)})" if 
 ## some at a time, and only where one candidate of the batch is below the largest of these.
 % if function.edges:
     const ${real}${width} frnn_of_near = frnn_near ? frnn_squares : (${real}${width})INFINITY;
-<% some, opened = 4, 0 %>\
+<% some, opened = 3, 0 %>\
 % for k in reversed(range(function.edges)):
 % if k < function.edges - 1 and (function.edges - 1 - k) % some == 0:
 <% opened += 1 %>\
