@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,20 +32,33 @@ __all__ = ["PairCounts", "pair_counts"]
 _Edges = npt.NDArray[np.float64]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class PairCounts:
-    """The histogram of :func:`pair_counts`, in numpy arrays."""
-
-    #: the number of pairs in each bin, (bins,) or (rp_bins, pi_bins)
+class _Histogram(NamedTuple):
     counts: npt.NDArray[np.int64]
-    #: the sums of the products of their weights, of the same shape; None without weights
     weighted: npt.NDArray[np.float64] | None
-    #: the edges of the bins, (bins + 1,), or those across and along the line of sight
     edges: _Edges | tuple[_Edges, _Edges]
-    _ordered: npt.NDArray[np.int64] = dataclasses.field(repr=False)
+
+
+class PairCounts(_Histogram):
+    """The histogram of :func:`pair_counts`, in numpy arrays: ``counts, weighted, edges = pair_counts(...)``.
+
+    Attributes
+    ----------
+    counts : (bins,) or (rp_bins, pi_bins) int64, the number of pairs in each bin
+    weighted : the same shape, float64, the sums of the products of their weights; None without weights
+    edges : (bins + 1,) float64, the edges of the bins; with a line of sight those across it and those along it
+    """
+
+    _ordered: npt.NDArray[np.int64]
     #: how many pairs a unit of volume has where points are even; None where space does not repeat on all axes
-    _density: float | None = dataclasses.field(repr=False)
-    _dim: int = dataclasses.field(repr=False)
+    _density: float | None
+    _dim: int
+
+    def __new__(  # noqa: D102, PYI034
+        cls, counts: Any, weighted: Any, edges: Any, *, ordered: Any = None, density: float | None = None, dim: int = 0
+    ) -> PairCounts:
+        found = super().__new__(cls, counts, weighted, edges)
+        found._ordered, found._density, found._dim = ordered, density, dim
+        return found
 
     def rdf(self) -> npt.NDArray[np.float64]:
         """The radial distribution function: ordered pairs over those of even points, of the shape of `counts`.
@@ -182,9 +195,9 @@ def pair_counts(
         counts=counts,
         weighted=products,
         edges=asked.edges if asked.along is None else (asked.edges, asked.along),
-        _ordered=ordered,
-        _density=traversal.problem.domain.pair_density(traversal.num_points, request.m, systems),
-        _dim=traversal.dim,
+        ordered=ordered,
+        density=traversal.problem.domain.pair_density(traversal.num_points, request.m, systems),
+        dim=traversal.dim,
     )
 
 

@@ -28,7 +28,7 @@ NUMBERS = [65_536, 1_048_576]
 #: Steps before those that are measured: the first compile, the second fill the pool.
 WARM_UP = 3
 
-#: Of a gas: the neighbors of a point, the skin as a share of the radius, and the steps after which a list is made again.
+#: Of a gas: neighbors of a point, the skin as a share of the radius, and the steps after which a list is made again.
 NEIGHBORS, SKIN, LIFE = 50, 0.15, 20
 
 #: Its steps that are timed together, of which some make the list, and those before them.

@@ -1,7 +1,9 @@
 """Histograms of distances: numpy's, of the d² of the definition, on clouds whose pairs lie on edges of bins."""
 
+import copy
 import itertools
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -266,6 +268,16 @@ def test_the_radial_distribution_of_a_batch(session):
     found = clfrnn.pair_counts(points, edges, batch=batch, box=boxes, session=session)
     even = (200 * 200 + 400 * 400 / 8) * 4 / 3 * math.pi * np.diff(edges**3)
     assert np.allclose(found.rdf(), found.counts / even)
+
+
+def test_a_histogram_unpacks_and_is_pickled(session):
+    points = on_edges(2, np.float32)
+    found = clfrnn.pair_counts(points, EDGES, box=[1, 1], session=session)
+    counts, weighted, edges = pickle.loads(pickle.dumps(found))
+    assert np.array_equal(counts, found.counts)
+    assert weighted is None
+    assert np.array_equal(edges, EDGES)
+    assert np.array_equal(copy.copy(found).rdf(), found.rdf())
 
 
 def test_a_distribution_needs_a_volume(session):
