@@ -28,9 +28,9 @@ if TYPE_CHECKING:
         PrecisionWarning,
     )
     from .functions import NeighborFunction
+    from .histograms import PairCounts, pair_counts
     from .index import Index
     from .methods.named import check_keywords
-    from .pair_counts import PairCounts, pair_counts
     from .points.argument_types import MethodName, MethodOptions
     from .points.on_device import as_points, bounds, to_device
     from .points.sessions import choose_session, default_session
@@ -99,7 +99,7 @@ _MODULE_OF = {
     "NeighborFunction": "functions",
     "NeighborList": "results",
     "NoDeviceError": "errors",
-    "PairCounts": "pair_counts",
+    "PairCounts": "histograms",
     "PrecisionWarning": "errors",
     "Session": "runtime.session",
     "VerletList": "verlet",
@@ -112,7 +112,7 @@ _MODULE_OF = {
     "default_session": "points.sessions",
     "devices": "runtime.device",
     "nearest": "api",
-    "pair_counts": "pair_counts",
+    "pair_counts": "histograms",
     "precompile": "compilation",
     "search": "api",
     "to_device": "points.on_device",

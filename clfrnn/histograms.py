@@ -1,4 +1,4 @@
-"""Pair counts: how many pairs of points lie in each bin of distances, in one walk without a list."""
+"""Histograms of distances: how many pairs of points lie in each bin, in one walk without a list."""
 
 from __future__ import annotations
 
@@ -255,7 +255,8 @@ def _take_edges(edges: Any) -> _Edges:
     array = real_array(np.asarray(edges.get()) if is_device_array(edges) else edges)
     if array is None or array.ndim != 1 or len(array) < 2:
         raise InvalidInputError(
-            f"expected at least two ascending distances, got {shown(edges)}; pass numpy.linspace(0, 10, 21), say",
+            f"expected at least two ascending distances, got {shown(edges)}; pass numpy.linspace(0, 10, 21), say, and "
+            "two such arrays with line_of_sight",
             argument="edges",
         )
     if not (np.isfinite(array).all() and array[0] >= 0 and (np.diff(array) > 0).all()):
