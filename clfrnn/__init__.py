@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         PrecisionWarning,
     )
     from .functions import NeighborFunction
+    from .histograms import PairCounts, pair_counts
     from .index import Index
     from .methods.named import check_keywords
     from .points.argument_types import MethodName, MethodOptions
@@ -56,6 +57,7 @@ __all__ = [
     "NeighborFunction",
     "NeighborList",
     "NoDeviceError",
+    "PairCounts",
     "PrecisionWarning",
     "Session",
     "VerletList",
@@ -73,6 +75,7 @@ __all__ = [
     "geometry",
     "interop",
     "nearest",
+    "pair_counts",
     "parts",
     "precompile",
     "search",
@@ -96,6 +99,7 @@ _MODULE_OF = {
     "NeighborFunction": "functions",
     "NeighborList": "results",
     "NoDeviceError": "errors",
+    "PairCounts": "histograms",
     "PrecisionWarning": "errors",
     "Session": "runtime.session",
     "VerletList": "verlet",
@@ -108,6 +112,7 @@ _MODULE_OF = {
     "default_session": "points.sessions",
     "devices": "runtime.device",
     "nearest": "api",
+    "pair_counts": "histograms",
     "precompile": "compilation",
     "search": "api",
     "to_device": "points.on_device",

@@ -88,6 +88,11 @@ class SearchStructure(abc.ABC):
             structure has seen it before
         """
 
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether walks can meet one point alone of each pair of points: the one that comes later in search order."""
+        return False
+
     def inherit(self, before: SearchStructure) -> None:  # noqa: B027 — most have waited for nothing
         """Take over what the structure `before` has waited for, which holds for these points as well."""
 

@@ -20,7 +20,15 @@ from ..host.text_cache import cached_text, digest
 if TYPE_CHECKING:
     from mako.lookup import TemplateLookup
 
-__all__ = ["only_kernels", "own_function", "render", "render_inline", "row_function", "template_root"]
+__all__ = [
+    "histogram_function",
+    "only_kernels",
+    "own_function",
+    "render",
+    "render_inline",
+    "row_function",
+    "template_root",
+]
 
 #: The name in ``#line`` directives of lines that are not a user's.
 PROGRAM = "clfrnn"
@@ -186,6 +194,32 @@ def row_function(
         waiting = Waiting(**_own_pieces(path, way, ("taken", "forgotten"), flags), slots=waits)
     kinds: dict[str, Any] = {"costly": way == "registers", "census": census, "waiting": waiting}
     return WalkFunction(**pieces, **kinds, number="rows[i]" if again else "i", own=True)
+
+
+@functools.cache
+def histogram_function(
+    *,
+    bins: int,
+    pi_bins: int = 0,
+    axis: int = 0,
+    dim: int,
+    from_zero: bool,
+    weighted: bool,
+    most_edges: int,
+    ahead: bool,
+) -> WalkFunction:
+    """The library's own function that counts neighbors by distance, from ``answers/histogram.mako``.
+
+    There are ``bins``, each with ``pi_bins`` along the axis ``axis`` where these are not 0. ``from_zero`` says that no
+    distance is below the first bin. ``weighted`` functions also sum weights. A walk counts the neighbors below each
+    edge of up to ``most_edges`` bins, and finds the bin of each neighbor otherwise. ``ahead`` asks for one of each pair
+    of points where a walk counts.
+    """
+    counted = not (pi_bins or weighted) and bins <= most_edges
+    flags: dict[str, Any] = {"bins": bins, "pi_bins": pi_bins, "axis": axis, "from_zero": from_zero}
+    flags |= {"weighted": weighted, "components": components(dim)}
+    pieces = _own_pieces("answers/histogram.mako", "edges" if counted else "bins", PIECES[1:], flags)
+    return WalkFunction(**pieces, own=True, edges=(bins - from_zero) * counted, ahead=ahead and counted)
 
 
 def _own_pieces(path: str, name: str, pieces: Sequence[str], flags: dict[str, Any]) -> dict[str, Any]:
