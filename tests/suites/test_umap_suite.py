@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
+from conftest import needs_fp64
 
 umap = pytest.importorskip("umap")
 neighbors = pytest.importorskip("sklearn.neighbors")
 face = pytest.importorskip("clfrnn.interop.sklearn")
-
-from conftest import needs_fp64
 
 pytestmark = [pytest.mark.long, needs_fp64, pytest.mark.filterwarnings("ignore")]
 
