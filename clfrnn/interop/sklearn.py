@@ -22,6 +22,7 @@ from ..host.numbers import real_number, shown, whole_number
 from ..points.on_device import as_points
 from ..points.sessions import default_session
 from ..results import NeighborList
+from .kinds_of_errors import kind_of_error
 from .nearest_image import reaching
 from .searched_points import SearchedPoints
 from .weighted_clusters import weighted_dbscan
@@ -140,7 +141,7 @@ class _Neighbors(_Estimator):
         queries, own = self._queries(X)
         given = self.radius if radius is None else radius
         if not real_number(given) >= 0:
-            raise (ArgumentError if np.ndim(given) else InvalidInputError)(
+            raise kind_of_error(given)(
                 f"expected a number of at least 0, got {shown(given)}; pass one distance for all", argument="radius"
             )
         clouds = [_real(self._fit_X), *([] if queries is None else [queries])]
