@@ -25,7 +25,6 @@ from ..results import NeighborList
 from .kinds_of_errors import kind_of_error
 from .nearest_image import reaching
 from .searched_points import SearchedPoints
-from .weighted_clusters import weighted_dbscan
 
 __all__ = ["DBSCAN", "KNeighborsTransformer", "NearestNeighbors", "RadiusNeighborsTransformer"]
 
@@ -428,14 +427,10 @@ class DBSCAN(_Estimator, cluster.DBSCAN):  # type: ignore[misc]
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows, dtype=np.float64)
         real = _real(rows)
         eps, points = reaching(self.eps, real), as_points(real, name="X", session=default_session())
-        if weights is None:
-            found = dbscan(points, eps, self.min_samples).to_host()
-            labels, core = found.labels, found.core
-        else:
-            labels, core = weighted_dbscan(points, eps, self.min_samples, weights)
-        self.labels_ = labels.astype(np.intp)
-        self.core_sample_indices_ = np.flatnonzero(core)
-        self.components_ = rows[core] if core.any() else np.empty((0, rows.shape[1]))
+        found = dbscan(points, eps, self.min_samples, sample_weight=weights).to_host()
+        self.labels_ = found.labels.astype(np.intp)
+        self.core_sample_indices_ = np.flatnonzero(found.core)
+        self.components_ = rows[found.core] if found.core.any() else np.empty((0, rows.shape[1]))
         return self
 
 

@@ -14,13 +14,14 @@ import clfrnn
 PACKAGE = Path(clfrnn.__file__).parent
 
 #: They stand on the public interface.
-APPLICATIONS = {"models", "compilation", "cluster", "files", "geometry", "interop"}
+APPLICATIONS = {"models", "compilation", "cluster", "files", "geometry", "interop", "parts"}
 
 #: What applications import besides public names: what they share and users do not see yet, and plain helpers.
 SHARED = {
     "answers.grid_nodes",
     "answers.linking",
     "answers.nearest.distances",
+    "answers.voxels",
     "points.argument_types",
     "clouds",
     "errors",
@@ -33,7 +34,9 @@ LAYERS = [
     {"cli"},
     {"doctor", "tuner", "verify"},
     {"interop"},
-    APPLICATIONS - {"interop"},
+    {"parts"},
+    APPLICATIONS - {"interop", "parts"},
+    {"verlet"},
     {"api"},
     {"index"},
     {"updates"},
