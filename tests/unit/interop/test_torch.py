@@ -11,6 +11,15 @@ face = pytest.importorskip("clfrnn.interop.torch")
 edge_vectors, knn, knn_graph, radius, radius_graph = (getattr(face, name) for name in face.__all__)
 
 
+#: Sums the kinds of neighbors.
+OF_KIND = clfrnn.NeighborFunction(
+    arguments="global const int *kind, global int *found",
+    state="int sum = 0;",
+    per_neighbor="sum += kind[j];",
+    finish="found[i] = sum;",
+)
+
+
 @pytest.fixture
 def x():
     return torch.rand((120, 3), generator=torch.Generator().manual_seed(0))
@@ -79,7 +88,7 @@ def test_short_floats_are_searched_as_float32(session, x, dtype):
 
 
 def test_tensors_as_every_argument(session, x):
-    """Points, queries, radii of each, systems, and values of conditions."""
+    """Points, queries, radii of each, systems, values of conditions, and arguments of functions."""
     given = {"queries": x[:40], "radius": torch.linspace(0.1, 0.4, 40)}
     systems = {"batch": torch.arange(120) % 3, "query_batch": torch.arange(40) % 3}
     kinds = torch.arange(120, dtype=torch.int32) % 2
@@ -97,6 +106,14 @@ def test_tensors_as_every_argument(session, x):
         for each, q, r in ((x, given["queries"], given["radius"]), (x.numpy(), plain["queries"], plain["radius"]))
     )
     assert np.array_equal(near.indices, expected_near.indices)
+    index = clfrnn.build_index(x, 0.3, session=session)
+    found, expected = index.zeros(120, np.int32), index.zeros(120, np.int32)
+    index.visit(OF_KIND, kind=kinds, found=found)
+    index.visit(OF_KIND, kind=kinds.numpy(), found=expected)
+    assert found.sum() > 0
+    assert np.array_equal(found, expected)
+    with pytest.raises(clfrnn.InvalidInputError, match="kind: expected an array, got Tensor"):
+        index.visit(OF_KIND, kind=x[:, 0].clone().requires_grad_(), found=found)
 
 
 def test_batches(session, x):
