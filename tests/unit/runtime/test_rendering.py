@@ -144,7 +144,8 @@ CONFIGS = {
     "runtime/array_reduction": operations.ReductionConfig(
         work_group_size=64, reduction="min", element="float", total="float", items=128
     ),
-    "runtime/edges": operations.EdgesConfig(work_group_size=64, offset="int"),
+    "runtime/edges": operations.RowsConfig(work_group_size=64, offset="int"),
+    "runtime/padded": operations.RowsConfig(work_group_size=64, offset="int"),
     "primitives/fill": configs.KernelConfig(work_group_size=64),
     "primitives/unpack_bytes": primitives.UnpackBytesConfig(work_group_size=64, items=4),
     "primitives/unpack_pairs": primitives.UnpackPairsConfig(work_group_size=64, items=8, word="int"),
