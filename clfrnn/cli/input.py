@@ -65,8 +65,8 @@ def read_input(points: Path, given: dict[str, Any]) -> tuple[Cloud, Any]:
         click.echo(f"frame    {cloud.frame:,} of {cloud.frames:,}")
     elif cloud.frames > 1:
         click.echo(
-            f"clfrnn: {printable(label(points))}: it has {cloud.frames:,} frames, of which frame 0 is read; say which by "
-            "--frame",
+            f"clfrnn: {printable(label(points))}: it has {cloud.frames:,} frames, of which frame 0 is read; say which "
+            "by --frame",
             err=True,
         )
     if path is None:

@@ -13,8 +13,7 @@ from ..files.contents import STANDARD_INPUT
 from ..host.printable import printable
 from .arguments import FLOAT32, MethodName, Numbers, SearchCommand, check_new
 from .domain import CellNumbers, read_domain
-from .input import naming_files
-from .input import read_each
+from .input import naming_files, read_each
 from .nearest import check_nearest, find_nearest
 from .progress import opened
 from .progress import progress as _progress

@@ -49,6 +49,8 @@ FORMATS: Mapping[str, Callable[..., Cloud] | FrameFormat] = {
     ".pdb": PDB,
     ".ent": PDB,
     ".cif": read_cif,
+    ".mmcif": read_cif,
+    ".pdbx": read_cif,
     ".vasp": read_poscar,
     ".poscar": read_poscar,
     ".xdatcar": XDATCAR,

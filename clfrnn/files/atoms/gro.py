@@ -18,6 +18,9 @@ __all__ = ["GRO"]
 #: Columns before the coordinates: numbers and names of residue and atom. Digits before a decimal point, sign included.
 _BEFORE, _WHOLE = 20, 4
 
+#: Numbers of a box, which have five decimals and may have no blanks between them.
+_JOINED = re.compile(r"-?[0-9]+\.[0-9]{5}", re.ASCII)
+
 #: Columns of the name of an atom.
 _NAME = slice(10, 15)
 
@@ -90,7 +93,7 @@ def _read_points(frame: Frame, rows: list[str]) -> np.ndarray[tuple[int, int], n
 def _read_box(frame: Frame) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """The lattice vectors of the last line: the diagonal, then xy, xz, yx, yz, zx and zy where they are not zero."""
     last, line = len(frame.lines) - 1, frame.lines[-1].strip()
-    words = line.split()
+    words = _JOINED.findall(line) if _JOINED.sub("", line) == "" else line.split()
     if len(words) not in (3, 9) or not all(map(is_number, words)):
         frame.fail(
             last,

@@ -26,13 +26,13 @@ Array = np.ndarray[Any, Any]
 
 _ATOMS = ("ATOM  ", "HETATM")
 
-#: Records that say something of all models: those that stand above the first atom count for each.
-_OF_ALL = ("CRYST1", "SCALE1", "SCALE2", "SCALE3", "NUMMDL")
+#: Records of the cell: those that stand above the first model count for each.
+_OF_ALL = ("CRYST1", "SCALE1", "SCALE2", "SCALE3")
 
 #: Columns of x, y and z, of which each has three decimals; of a name, an alternative location, and an element.
 _COORDINATES = (slice(30, 38), slice(38, 46), slice(46, 54))
 _NAME, _LOCATION, _ELEMENT = slice(12, 16), slice(16, 17), slice(76, 78)
-_NUMBER = re.compile(r" *-?[0-9]+\.[0-9]{3}| *nan *", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r" *(?:-?[0-9]*\.[0-9]{3}|nan) *", re.ASCII | re.IGNORECASE)
 
 #: Columns of lengths and angles in CRYST1, and of the number of records of atoms in MASTER.
 _PARAMETERS = tuple(slice(k, k + w) for k, w in ((6, 9), (15, 9), (24, 9), (33, 7), (40, 7), (47, 7)))
@@ -47,53 +47,102 @@ _ALIKE = 5e-3
 
 def split_pdb(lines: LineReader) -> Iterator[Frame]:
     """Take frames: the atoms of a model, or those before END, with the records that count for all."""
-    above: list[tuple[int, str]] = []
-    own: list[tuple[int, str]] = []
-    atoms = total = last = frames = 0
-    models: int | None = None
-    in_model = closed = False
+    models = _Models(lines)
+    said: int | None = None
     while (line := lines.peek()) is not None:
-        number, kind = lines.number, line[:6].ljust(6)
         lines.take()
+        kind = line[:6].ljust(6)
         if kind in _ATOMS:
-            if closed:
-                lines.fail("MODEL above further atoms, as behind the first", shown(line, 80), "save it again")
-            own.append((number, line))
-            atoms += 1
+            yield from models.add_atom(line)
         elif kind in _OF_ALL:
-            models = _count(lines, line[10:14], "models") if kind == "NUMMDL" else models
-            (own if atoms or in_model else above).append((number, line))
+            models.add_record(line)
+        elif kind == "NUMMDL":
+            said = _count(lines, line[10:14], "models")
         elif kind == "MODEL ":
-            if in_model or atoms:
-                lines.fail("ENDMDL behind a model", shown(line, 80), "save it again")
-            in_model, closed = True, False
+            yield from models.begin(line)
+        elif kind in ("ENDMDL", "END   "):
+            models.end(of_model=kind == "ENDMDL")
         elif kind == "MASTER":
-            _check_master(lines, line, {atoms or last, total + atoms})
-        if kind in ("ENDMDL", "END   ") and (atoms or in_model):
-            yield _frame(lines, above, own)
-            frames, total, last, closed = frames + 1, total + atoms, atoms, kind == "ENDMDL"
-            atoms, own, in_model = 0, [], False
-        elif kind == "END   ":
-            closed = False
-    if in_model:
-        lines.fail("ENDMDL behind a model", "the end of the file", "the file may be cut off: save it again")
-    if atoms or not frames:
-        yield _frame(lines, above, own)
-        frames += 1
-    if models not in (None, frames):
+            _check_master(lines, line, models.total)
+    yield from models.close()
+    if said not in (None, models.frames):
         raise InvalidInputError(
-            f"{label(lines.path)}: expected {models:,} models, as NUMMDL says, got {frames:,}; the file may be cut "
-            "off: save it again"
+            f"{label(lines.path)}: expected {said:,} models, as NUMMDL says, got {models.frames:,}; the file may be "
+            "cut off: save it again"
         )
 
 
-def _frame(lines: LineReader, above: list[tuple[int, str]], own: list[tuple[int, str]]) -> Frame:
-    if not above and not own:
-        lines.fail("atoms as .pdb files hold them", "none", "save it again, or give the file the ending of its format")
-    records = {line[:6] for _, line in own}
-    # What a model says itself counts in place of what stands above all.
-    whole = [(number, line) for number, line in above if line[:6] not in records] + own
-    return Frame(lines.path, [line for _, line in whole], [number for number, _ in whole])
+class _Models:
+    """The models that were begun: one that is open, and the last one, behind which its cell may stand."""
+
+    def __init__(self, lines: LineReader) -> None:
+        self._lines = lines
+        #: records above the first model, which count for each; those of the open model; those of the last one
+        self._above: list[tuple[int, str]] = []
+        self._open: list[tuple[int, str]] = []
+        self._last: list[tuple[int, str]] | None = None
+        self._atoms = 0
+        self._in_model = self._between = False
+        #: how many atoms and frames there were
+        self.total = self.frames = 0
+
+    def add_atom(self, line: str) -> Iterator[Frame]:
+        """Take an atom; the model before it, if any, is then complete."""
+        if self._between:
+            self._lines.fail("MODEL above further atoms, as behind the first", shown(line, 80), "save it again")
+        yield from self._complete()
+        self._add(self._open, line)
+        self._atoms += 1
+        self.total += 1
+
+    def add_record(self, line: str) -> None:
+        """Take a record of the cell: of all models, of the open one, of the next, or of the one before it."""
+        kind = line[:6]
+        if not self._atoms and not self._in_model:
+            before = self._last
+            if before is not None and not any(each.startswith(kind) for _, each in self._above + before):
+                self._add(before, line)
+            else:
+                self._add(self._above if before is None else self._open, line)
+        else:
+            self._add(self._open, line)
+
+    def begin(self, line: str) -> Iterator[Frame]:
+        """Begin a model."""
+        if self._in_model or self._atoms:
+            self._lines.fail("ENDMDL behind a model", shown(line, 80), "save it again")
+        yield from self._complete()
+        self._in_model, self._between = True, False
+
+    def end(self, *, of_model: bool) -> None:
+        """End the open model, or what stands before END, if there is any."""
+        if self._atoms or self._in_model:
+            self._last, self._open = self._open, []
+            self.frames += 1
+        self._atoms, self._in_model, self._between = 0, False, of_model
+
+    def close(self) -> Iterator[Frame]:
+        """The frames that the end of the file completes."""
+        if self._in_model:
+            self._lines.fail("ENDMDL behind a model", "the end of the file", "the file may be cut off: save it again")
+        if self._atoms or not self.frames:
+            if not self._above and not self._open:
+                self._lines.fail("atoms as .pdb files hold them", "none", "give the file the ending of its format")
+            self.end(of_model=False)
+            if not self.frames:
+                self._last, self.frames = self._open, 1
+        yield from self._complete()
+
+    def _complete(self) -> Iterator[Frame]:
+        if self._last is not None:
+            # What a model says itself counts in place of what stands above all.
+            kinds = {line[:6] for _, line in self._last}
+            whole = [(number, line) for number, line in self._above if line[:6] not in kinds] + self._last
+            self._last = None
+            yield Frame(self._lines.path, [line for _, line in whole], [number for number, _ in whole])
+
+    def _add(self, records: list[tuple[int, str]], line: str) -> None:
+        records.append((self._lines.number - 1, line))
 
 
 def _count(lines: LineReader, word: str, what: str) -> int:
@@ -102,12 +151,11 @@ def _count(lines: LineReader, word: str, what: str) -> int:
     return int(word)
 
 
-def _check_master(lines: LineReader, line: str, counts: set[int]) -> None:
-    """Refuse another number of atoms than MASTER says: of all models, or of one."""
+def _check_master(lines: LineReader, line: str, there: int) -> None:
+    """Refuse fewer atoms than MASTER says; some files have more, as alternative locations count or do not."""
     said = _count(lines, line[_ATOMS_IN_MASTER], "records of atoms")
-    if said not in counts and counts != {0}:
-        there = " or ".join(f"{count:,}" for count in sorted(counts))
-        lines.fail(f"{said:,} records of atoms, as MASTER says", there, "the file may be cut off: save it again")
+    if there < said:
+        lines.fail(f"{said:,} records of atoms, as MASTER says", f"{there:,}", "the file may be cut off: save it again")
 
 
 def parse_pdb(frame: Frame) -> Cloud:
