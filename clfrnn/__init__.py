@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import cluster, files, geometry, interop
+    from . import cluster, files, geometry, interop, parts
     from .answers.kernel_source import KernelSource
     from .api import build_index, nearest, search
     from .compilation import precompile
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .results import Nearest, NeighborList
     from .runtime.device import devices
     from .runtime.session import Session
+    from .verlet import VerletList
 
 __all__ = [
     "ArgumentError",
@@ -57,6 +58,7 @@ __all__ = [
     "NoDeviceError",
     "PrecisionWarning",
     "Session",
+    "VerletList",
     "__version__",
     "as_points",
     "bounds",
@@ -71,6 +73,7 @@ __all__ = [
     "geometry",
     "interop",
     "nearest",
+    "parts",
     "precompile",
     "search",
     "to_device",
@@ -95,6 +98,7 @@ _MODULE_OF = {
     "NoDeviceError": "errors",
     "PrecisionWarning": "errors",
     "Session": "runtime.session",
+    "VerletList": "verlet",
     "as_points": "points.on_device",
     "bounds": "points.on_device",
     "build_index": "api",
@@ -111,7 +115,7 @@ _MODULE_OF = {
 
 
 #: Modules that are public by themselves.
-_MODULES = frozenset(["cluster", "files", "geometry", "interop"])
+_MODULES = frozenset(["cluster", "files", "geometry", "interop", "parts"])
 
 
 def __getattr__(name: str) -> Any:

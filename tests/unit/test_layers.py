@@ -14,7 +14,7 @@ import clfrnn
 PACKAGE = Path(clfrnn.__file__).parent
 
 #: They stand on the public interface.
-APPLICATIONS = {"models", "compilation", "cluster", "files", "geometry", "interop"}
+APPLICATIONS = {"models", "compilation", "cluster", "files", "geometry", "interop", "parts"}
 
 #: What applications import besides public names: what they share and users do not see yet, and plain helpers.
 SHARED = {
@@ -34,7 +34,9 @@ LAYERS = [
     {"cli"},
     {"doctor", "tuner", "verify"},
     {"interop"},
-    APPLICATIONS - {"interop"},
+    {"parts"},
+    APPLICATIONS - {"interop", "parts"},
+    {"verlet"},
     {"api"},
     {"index"},
     {"updates"},
