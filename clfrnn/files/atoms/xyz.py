@@ -40,11 +40,11 @@ def split_xyz(lines: LineReader) -> Iterator[Frame]:
             )
         count, at = digits.lstrip("0") or "0", start + 1
         comment = lines.take()
-        rows = lines.take_written(int(count)) if len(count) <= _MOST_DIGITS else None
-        if rows is None or len(rows) < int(count):
+        rows = lines.take_written(int(count)) if len(count) <= _MOST_DIGITS else []
+        there = next((k for k, row in enumerate(rows) if not row.strip()), len(rows))
+        if len(count) > _MOST_DIGITS or there < int(count):
             raise InvalidInputError(
-                f"{label(lines.path)}: line {at}: expected {shown(count)} atoms, got {len(rows or ())}; the file may "
-                "be cut off"
+                f"{label(lines.path)}: line {at}: expected {shown(count)} atoms, got {there:,}; the file may be cut off"
             )
         yield Frame(lines.path, [digits, *comment, *rows], range(start, max(lines.number, start + 1)))
         if not lines.skip_blanks():

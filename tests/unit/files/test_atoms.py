@@ -1,7 +1,6 @@
 """Files of atoms: what each format says is read, and what it leaves open is refused with what is missing."""
 
 import gzip
-import itertools
 import sys
 
 import numpy as np
@@ -87,8 +86,8 @@ def test_frames_that_are_not_there(tmp_path, frame):
         assert isinstance(read(tmp_path / "a.npy", frame=right), Cloud)
     (tmp_path / "a.xyz").write_text("1\n\nH 0 0 0\n")
     whole = isinstance(frame, int) and not isinstance(frame, bool)
-    for name, says in (("a.npy", "0, as .* has one frame"), ("a.xyz", "a frame that .* has, from 0 to 0")):
-        says = says if whole else "a whole number"
+    for name, there in (("a.npy", "0, as .* has one frame"), ("a.xyz", "a frame that .* has, from 0 to 0")):
+        says = there if whole else "a whole number"
         with pytest.raises(InvalidInputError, match=f"frame: expected {says}, got {frame}"):
             read(tmp_path / name, frame=frame)
 

@@ -222,7 +222,7 @@ def test_no_atoms(tmp_path, monkeypatch):
         (["1", "", "0.1 0.2 0.3 0.4"], "line 3: expected a symbol and three coordinates"),
         (
             ["2", "", "H 0 0 0", "", "H 1 1 1"],
-            "line 5: expected the number of atoms of the next frame, got 'H 1 1 1'; correct line 1, which",
+            "line 1: expected 2 atoms, got 1; the file may be cut off",
         ),
         (["2", "", "H 0 0 0", "H 1 1"], "line 4: expected a symbol and three coordinates, got H 1 1"),
         (["1", "", "H 0 nan 0"], "line 3: expected finite numbers, got nan in column 3"),

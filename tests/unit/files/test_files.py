@@ -124,7 +124,7 @@ def test_vertices_want_a_package(tmp_path, monkeypatch):
         (
             "cloud.e57",
             ["1 2 3"],
-            "expected a name that ends in .asc, .cif, .csv, .*, .vasp, .xdatcar, .xyz, or begins with POSCAR, .*, got .e57",
+            "expected a name that ends in .asc, .cif, .csv, .*, .xyz, or begins with POSCAR, .*, got .e57",
         ),
         ("cloud", ["1 2 3"], "got no ending"),
         ("cloud.npy", ["1 2 3"], "expected an array as numpy.save writes it"),
