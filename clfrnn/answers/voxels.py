@@ -21,6 +21,7 @@ import pyopencl as cl
 from ..arrays import REAL_OF
 from ..config import INT, LONG
 from ..device_array import DeviceArray
+from ..errors import InvalidInputError
 from ..primitives.config import plan_gather
 from ..primitives.fill import fill
 from ..primitives.radix_sort import sort_positions
@@ -39,6 +40,10 @@ _BLOCK_BITS = 30
 
 #: Points of one voxel that a work-item goes through, so that crowded voxels are shared out.
 _CHUNK = 256
+
+#: Slots of the largest table, which int32 counts, and how many points it serves without becoming slow.
+_MOST_SLOTS = 1 << 30
+_MOST_POINTS = _MOST_SLOTS // 5 * 4
 
 _UINT = np.dtype(np.uint32)
 
@@ -120,8 +125,13 @@ def find_voxels(
     point are in use, and eight more for each coordinate.
     """
     n = points.shape[0]
+    if n > _MOST_POINTS:
+        raise InvalidInputError(
+            f"expected at most {_MOST_POINTS:,} points, whose voxels one table holds, got {n:,}; thin them in parts",
+            argument="points",
+        )
     keys, offsets = _keys(session, points, _layout(size, origin))
-    slots = max(2, 1 << (2 * n - 1).bit_length()) if n else 2
+    slots = min(_MOST_SLOTS, 1 << (2 * n).bit_length())
     firsts = session.scratch(slots, INT, purpose="the table of voxels")
     fill(session, firsts, -1)
     slot_of = session.scratch(n, INT, purpose="the slots of points in the table of voxels")

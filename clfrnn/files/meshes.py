@@ -15,12 +15,20 @@ from ..errors import InvalidInputError
 from .cloud import Cloud
 from .columns import read_columns
 from .contents import label, quoted, read_lines, shown
+from .names import is_number
 from .rows import Table
 
 __all__ = ["read_obj", "read_off"]
 
 _WHOLE = re.compile(r"[0-9]{1,18}", re.ASCII)
 _CORNER = re.compile(r"(-?[0-9]{1,18})(?:/.*)?", re.ASCII)
+
+#: Elements of .obj files beside vertices and what is made of them.
+_OTHERS = frozenset((
+    "vn", "vt", "vp", "cstype", "deg", "bmat", "step", "curv", "curv2", "surf", "parm", "trim", "hole", "scrv",
+    "sp", "end", "con", "g", "s", "mg", "o", "bevel", "c_interp", "d_interp", "lod", "usemtl", "mtllib", "usemap",
+    "maplib", "shadow_obj", "trace_obj", "ctech", "stech", "call", "csh", "bzp", "bsp", "cdc", "cdp", "res",
+))  # fmt: skip
 
 #: Words that .off files may begin with, whose rows have the three coordinates first.
 _KINDS = ("OFF", "COFF", "NOFF", "CNOFF", "STOFF", "STCOFF", "STNOFF", "STCNOFF")
@@ -30,19 +38,24 @@ def read_obj(path: Path, *, skip_nan: bool = False) -> Cloud:
     """Read the vertices, the lines that begin with v; faces must be of vertices that are there."""
     numbers, rows, faces = [], [], []
     for number, line in enumerate(read_lines(path, any_signs=True)):
-        kind, _, rest = line.strip().partition(" ")
+        kind, rest = (*line.split(None, 1), "", "")[:2]
         if kind == "v":
             numbers.append(number)
             rows.append(rest.partition("#")[0].strip())
         elif kind in ("f", "l", "p"):
             faces.append((number, rest, len(rows)))
+        elif kind and kind[0] != "#" and kind not in _OTHERS and is_number((rest.split() or [""])[0]):
+            raise InvalidInputError(
+                f"{label(path)}: line {number + 1}: expected an element of .obj files, as v, vn and f, got "
+                f"{quoted(kind)} with numbers; correct or delete the line"
+            )
     if not rows:
         raise InvalidInputError(f"{label(path)}: expected vertices, lines as v 1.0 2.0 3.0, got none; save it again")
     for number, line, before in faces:
         for word in line.partition("#")[0].split():
             corner = _CORNER.fullmatch(word)
             vertex = int(corner[1]) if corner else 0
-            if not 0 < (vertex if vertex > 0 else before + vertex + 1) <= len(rows):
+            if not vertex or not 0 < (vertex if vertex > 0 else before + vertex + 1) <= len(rows):
                 raise InvalidInputError(
                     f"{label(path)}: line {number + 1}: expected corners among the {len(rows):,} vertices, got "
                     f"{quoted(word)}; the file may be cut off: save it again"

@@ -101,7 +101,7 @@ def normals(
         seen, position = _position(viewpoint, dim)
         given: dict[str, Any] = {"points": array, "viewpoint": position} if seen else {}
         if k is not None:
-            taken = _taken(k, dim)
+            taken = min(_taken(k, dim), max(n, 1))  # there are no more points
             rows = nearest(
                 array, taken, radius=radius, include_self=True, vectors=True, method=method, session=session, **options
             )

@@ -62,6 +62,8 @@ def split_pdb(lines: LineReader) -> Iterator[Frame]:
             yield from models.begin(line)
         elif kind in ("ENDMDL", "END   "):
             models.end(of_model=kind == "ENDMDL")
+        elif _has_coordinates(line) and kind != "SIGATM":
+            lines.fail("ATOM or HETATM before coordinates", line, "correct or delete the line")
         elif kind == "MASTER":
             _check_master(lines, line, models.total)
     yield from models.close()
@@ -145,6 +147,10 @@ class _Models:
         records.append((self._lines.number - 1, line))
 
 
+def _has_coordinates(line: str) -> bool:
+    return all(len(line[where]) == 8 and _NUMBER.fullmatch(line[where]) for where in _COORDINATES)
+
+
 def _count(lines: LineReader, word: str, what: str) -> int:
     if not re.fullmatch(r"[0-9]+", word.strip(), re.ASCII):
         lines.fail(f"the number of {what}", shown(word.strip()) or "nothing", "correct it, or delete the line")
@@ -163,8 +169,8 @@ def parse_pdb(frame: Frame) -> Cloud:
     places = [k for k, line in enumerate(frame.lines) if line[:6].ljust(6) in _ATOMS]
     rows = [frame.lines[k] for k in places]
     fields = [[row[where] for where in _COORDINATES] for row in rows]
-    for k, words in zip(places, fields, strict=True):
-        if not all(len(word) == 8 and _NUMBER.fullmatch(word) for word in words):
+    for k in places:
+        if not _has_coordinates(frame.lines[k]):
             frame.fail(
                 k,
                 "three coordinates of 8 columns and 3 decimals from column 31 on",

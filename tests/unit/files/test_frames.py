@@ -242,6 +242,7 @@ def test_the_orientation_of_a_cell(tmp_path):
         (ATOM.replace("11.000", "11.0x0"), "line 1: expected three coordinates of 8 columns and 3 decimals"),
         (ATOM.replace(" 11.000", "10011.000"), "line 1: expected three coordinates"),
         (ATOM[:50] + "\n", "line 1: expected three coordinates"),
+        (ATOM + ATOM.replace("ATOM", "ATXM"), "line 2: expected ATOM or HETATM before coordinates, got ATXM"),
         (f"NUMMDL    3\nMODEL 1\n{ATOM}ENDMDL\n", "expected 3 models, as NUMMDL says, got 1"),
         (f"MODEL 1\n{ATOM}", "line 3: expected ENDMDL behind a model, got the end of the file"),
         (f"MODEL 1\n{ATOM}MODEL 2\n{ATOM}", "line 3: expected ENDMDL behind a model, got MODEL 2"),
