@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS
+from conftest import POINTS, as_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn.answers import voxels
@@ -116,6 +116,12 @@ def test_one_voxel_of_very_many_points(session):
     assert np.allclose(found.points.get(), 2.5e38, rtol=1e-6)
     again = voxel_downsample(points, 1e39, session=session)
     assert found.points.get().tobytes() == again.points.get().tobytes()
+
+
+def test_as_on_a_gpu(session):
+    if takes_long_as_gpu(session, "strips"):
+        pytest.skip("this driver takes long for a kernel in the arrangement for a GPU")
+    check(even(3, np.float32), 0.3, session=as_gpu(session))
 
 
 def test_points_on_the_device_and_none(session):
