@@ -401,4 +401,4 @@ def test_weights_at_the_threshold(session, dtype):
 )
 def test_weights_that_are_refused(weights):
     with pytest.raises(clfrnn.InvalidInputError, match="^sample_weight: expected"):
-        dbscan(np.zeros((3, 2)), 1.0, 2, sample_weight=weights)
+        dbscan(np.zeros((3, 2), np.float32), 1.0, 2, sample_weight=weights)

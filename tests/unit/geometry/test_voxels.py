@@ -86,12 +86,9 @@ def test_edges_of_voxels(session, dtype):
         edges = (np.arange(-60, 60) * size + math.fmod(origin, size)).astype(dtype)
         near = [edges, np.nextafter(edges, finite), np.nextafter(edges, -finite)]
         check(np.concatenate(near)[:, None], size, session=session, origin=[origin])
-    assert voxel_downsample([[0.3], [3 * 0.1], [-0.0], [0.0]], 0.1, session=session).voxel_of.get().tolist() == [
-        0,
-        1,
-        2,
-        2,
-    ]
+    few = voxel_downsample(np.array([[0.3], [3 * 0.1], [-0.0], [0.0]], dtype), 0.1, session=session)
+    # As a float64 0.3 is below three times 0.1, and as a float32 above.
+    assert few.voxel_of.get().tolist() == ([0, 1, 2, 2] if dtype == np.float64 else [0, 0, 1, 1])
 
 
 def test_numbers_of_any_magnitude(session, dtype):
@@ -164,5 +161,6 @@ def test_a_device_without_float64_finds_the_same(session, monkeypatch):
 )
 def test_what_is_refused(given, says):
     arguments = {"points": [[0.0, 1.0]], "size": 1.0} | given
+    arguments["points"] = np.array(arguments["points"], np.float32)
     with pytest.raises(clfrnn.InvalidInputError, match=says):
         voxel_downsample(**arguments)
