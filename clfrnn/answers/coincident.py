@@ -20,7 +20,7 @@ from ..primitives.scan import exclusive_scan
 from ..results import Nearest
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
-from .groups import Groups, find_groups
+from .groups import MOST_ROWS, Groups, find_groups
 
 __all__ = ["FirstPoints", "first_points"]
 
@@ -103,6 +103,8 @@ def first_points(
     `batch` are the numbers of systems, (n,) on the host. Cost: that of a sort, and two waits.
     """
     n, dim = points.shape
+    if n > MOST_ROWS:
+        return None
     many, of_systems = int(batch is not None), points
     if batch is not None:
         ranks = np.unique(batch, return_inverse=True)[1].astype(INT)

@@ -17,7 +17,11 @@ from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 from .linking.numbering import number_roots, sizes_of
 
-__all__ = ["Groups", "find_groups"]
+__all__ = ["MOST_ROWS", "Groups", "find_groups"]
+
+#: Slots of the largest table, which int32 counts, and how many rows it serves without becoming slow.
+_MOST_SLOTS = 1 << 30
+MOST_ROWS = _MOST_SLOTS // 5 * 4
 
 _UINT = np.dtype(np.uint32)
 
@@ -46,12 +50,12 @@ class Groups(NamedTuple):
 
 
 def find_groups(session: Session, keys: Scratch, n: int) -> Groups:
-    """The groups of n rows of `keys`, (n, width) int64, that are equal; waits for the number of groups.
+    """The groups of n rows of `keys`, (n, width) int64, that are equal, at most MOST_ROWS; waits for their number.
 
     Groups are found in a table with twice as many slots as there are rows: beside the result about 24 bytes a row are
     in use.
     """
-    slots = max(2, 1 << (2 * n - 1).bit_length()) if n else 2
+    slots = min(_MOST_SLOTS, 1 << (2 * n).bit_length())
     firsts = session.scratch(slots, INT, purpose="the table of groups")
     fill(session, firsts, -1)
     slot_of = session.scratch(n, INT, purpose="the slots of rows in the table of groups")

@@ -21,10 +21,11 @@ import pyopencl as cl
 from ..arrays import REAL_OF
 from ..config import INT, LONG
 from ..device_array import DeviceArray
+from ..errors import InvalidInputError
 from ..primitives.config import plan_gather
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
-from .groups import Groups, find_groups
+from .groups import MOST_ROWS, Groups, find_groups
 
 __all__ = ["Voxels", "find_voxels"]
 
@@ -107,8 +108,14 @@ def find_voxels(
     Voxels are found in a table with twice as many slots as there are points: beside the result about 32 bytes a
     point are in use, and eight more for each coordinate.
     """
+    n = points.shape[0]
+    if n > MOST_ROWS:
+        raise InvalidInputError(
+            f"expected at most {MOST_ROWS:,} points, whose voxels one table holds, got {n:,}; thin them in parts",
+            argument="points",
+        )
     keys, offsets = _keys(session, points, _layout(size, origin))
-    groups = find_groups(session, keys, points.shape[0])
+    groups = find_groups(session, keys, n)
     return Voxels(session, points, size, groups.group_of, groups.counts, groups.is_lead, offsets)
 
 
