@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .functions import NeighborFunction
     from .index import Index
     from .methods.named import check_keywords
+    from .parts.searches import search_parts
     from .points.argument_types import MethodName, MethodOptions
     from .points.on_device import as_points, bounds, to_device
     from .points.sessions import choose_session, default_session
@@ -74,6 +75,7 @@ __all__ = [
     "parts",
     "precompile",
     "search",
+    "search_parts",
     "to_device",
 ]
 
@@ -107,6 +109,7 @@ _MODULE_OF = {
     "nearest": "api",
     "precompile": "compilation",
     "search": "api",
+    "search_parts": "parts.searches",
     "to_device": "points.on_device",
 }
 

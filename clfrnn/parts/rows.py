@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInputError
-from ..host.numbers import is_masked, real_number, shown
+from ..host.numbers import is_masked, real_number, shown, whole_number
 
-__all__ = ["Survey", "as_rows", "check_radius", "number_dtype", "read", "real_of", "slices", "survey"]
+__all__ = ["Survey", "as_rows", "at_least_one", "check_radius", "number_dtype", "read", "real_of", "slices", "survey"]
 
 #: Rows that are read at once.
 _ROWS = 1 << 18
@@ -131,5 +131,15 @@ def check_radius(radius: Any, name: str = "radius") -> float:
         raise InvalidInputError(
             f"expected a finite number of at least 0, got {shown(radius)}; pass a distance in the points' unit",
             argument=name,
+        )
+    return number
+
+
+def at_least_one(name: str, value: object, what: str) -> int:
+    """A whole number from 1 on, or raise; `what` it means."""
+    number = whole_number(value)
+    if number is None or number < 1:
+        raise InvalidInputError(
+            f"expected a whole number of at least 1, got {shown(value)}; pass {what}", argument=name
         )
     return number
