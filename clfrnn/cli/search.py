@@ -16,6 +16,7 @@ from .domain import CellNumbers, read_domain
 from .input import naming_files
 from .input import read_input as _read
 from .nearest import check_nearest, find_nearest
+from .parts import check_parts, open_sessions, search_parts
 from .progress import opened
 from .progress import progress as _progress
 
@@ -80,7 +81,23 @@ _FIELDS = ("indices", "distances", "vectors", "shifts")
 @click.option("--half", is_flag=True, help="Each pair once.")
 @click.option("--pairs", is_flag=True, help="Write `query_ids` and `point_ids`, a pair each, and no `offsets`.")
 @click.option("--count", is_flag=True, help="Count the neighbors only; -o then writes `counts`.")
-@click.option("--output", "-o", type=_NEW, help="Write the result, an .npz file.")
+@click.option(
+    "--parts",
+    type=click.IntRange(min=1),
+    help="Search by parts, at least as many: clouds that no device holds. A .npy file of points is not loaded as a "
+    "whole; -o names a folder, for clfrnn.parts.read_lists.",
+)
+@click.option(
+    "--devices",
+    help="Search by parts on several devices at once: all, or positions in `clfrnn devices` or parts of names, with "
+    "commas between them.",
+)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="Write the result, an .npz file; with --parts or --devices a folder.",
+)
 @click.option("--plot", type=_NEW, help="Draw the points coloured by neighbor count, and the histogram: a .png file.")
 def search(points: Path, *, output: Path | None, plot: Path | None, **given: Any) -> None:
     """Find every neighbor within a radius of the points in a file, or their k nearest.
@@ -89,9 +106,14 @@ def search(points: Path, *, output: Path | None, plot: Path | None, **given: Any
     may be packed, as in cloud.csv.gz, and - is standard input. Or it is a file of atoms, .xyz, .extxyz, .gro, .cif,
     .vasp or POSCAR, which are searched in Å, in the cell that the file has unless --open is given.
     """
-    _check(points, output, plot, given)
+    by_parts = given["parts"] is not None or given["devices"] is not None
+    _check(points, output, plot, given, by_parts=by_parts)
     read, sources = _read(points, given)
     given["domain"], cloud = read_domain(points, read, given), read.points
+    if by_parts:
+        with naming_files(points, given["queries"]):
+            search_parts(cloud, sources, given, open_sessions(given["devices"]), output)
+        return
     with naming_files(points, given["queries"]):
         session = opened(given["device"])
         if given["k"] is None:
@@ -105,18 +127,24 @@ def search(points: Path, *, output: Path | None, plot: Path | None, **given: Any
         _draw(cloud if sources is None else sources, counts, plot, given["radius"])
 
 
-def _check(points: Path, output: Path | None, plot: Path | None, given: dict[str, Any]) -> None:
+def _check(points: Path, output: Path | None, plot: Path | None, given: dict[str, Any], *, by_parts: bool) -> None:
     """Refuse options that have no effect together, and results that could not be written in the end."""
     if given["radius"] is None and given["k"] is None:
         raise click.UsageError(
             "Missing option '--radius' or '--k': say how far neighbors may be, as in: clfrnn search cloud.npy "
             "--radius 0.1, or how many of the nearest to find, as in --k 8"
         )
-    if given["k"] is not None:
+    if given["k"] is not None and not by_parts:
         check_nearest({**given, "plot": plot})
     if points == given["queries"] == STANDARD_INPUT:
         raise click.UsageError("--queries: standard input (-) has the points already; save one of them as a file")
-    if output is not None and output.suffix != ".npz":
+    if by_parts:
+        check_parts(output, {**given, "plot": plot})
+    elif output is not None and output.is_dir():
+        context = click.get_current_context()
+        named = next(each for each in context.command.params if each.name == "output")
+        raise click.BadParameter(f"File {str(output)!r} is a directory.", ctx=context, param=named)
+    elif output is not None and output.suffix != ".npz":
         raise click.UsageError(
             f"--output: expected a name that ends in .npz, got {printable(output.name)}; call it, say, "
             f"{printable(output.stem)}.npz"

@@ -59,8 +59,7 @@ def search_parts(
         mmap_mode="r")``), or one that is read by slices, as those of Zarr and HDF5
     radius : scalar, or (m,) for one radius for each query
     queries : (m, dim), as `points`; the points themselves when not given
-    sessions : a :class:`clfrnn.Session` for each device, or two for one device, of which one copies while the other
-        computes; the default session when not given
+    sessions : a :class:`clfrnn.Session` for each device; the default session when not given
     parts : least number of parts; by default as few as fit the devices, and one for each session
     max_bytes : largest number of bytes that the search takes on each device, from 5 MB on, as 2 MB are taken whatever
         the part; by default 0.6 of the device's memory
