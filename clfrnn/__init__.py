@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import cluster, files, geometry, interop, parts
+    from . import cluster, dask, files, geometry, interop, parts
     from .answers.kernel_source import KernelSource
     from .api import build_index, nearest, search
     from .compilation import precompile
@@ -66,6 +66,7 @@ __all__ = [
     "check_keywords",
     "choose_session",
     "cluster",
+    "dask",
     "default_session",
     "devices",
     "files",
@@ -115,7 +116,7 @@ _MODULE_OF = {
 
 
 #: Modules that are public by themselves.
-_MODULES = frozenset(["cluster", "files", "geometry", "interop", "parts"])
+_MODULES = frozenset(["cluster", "dask", "files", "geometry", "interop", "parts"])
 
 
 def __getattr__(name: str) -> Any:

@@ -73,7 +73,7 @@ def assign(
     >>> from clfrnn.parts import assign, split
     >>> points = [[0.0], [1.0], [2.0], [3.0]]
     >>> [(part.owned.tolist(), part.halo.tolist()) for part in assign(points, split(points, 2), 1.0)]
-    [([0, 1], [2]), ([2, 3], [1])]
+    [([0, 1], [2, 3]), ([2, 3], [1])]
     """
     rows = as_rows(points, "points")
     within = check_radius(radius)

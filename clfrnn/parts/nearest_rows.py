@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .. import api
+from ..api import nearest as search_nearest
 from ..points.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius
 from ..results import Nearest
 from ..runtime.session import Session
@@ -181,7 +181,7 @@ def expected_reach(whole: Whole, k: int) -> float:
     in_sample = max(1, round(k * share))
     if len(sample) <= in_sample:
         return 0.0
-    found = api.nearest(sample, in_sample, session=whole.sessions[0], **whole.domain)
+    found = search_nearest(sample, in_sample, session=whole.sessions[0], **whole.domain)
     distances = found.distances.get()[:, -1].astype(np.float64)
     usual = float(np.quantile(distances[np.isfinite(distances)], _SHARE)) if np.isfinite(distances).any() else 0.0
     return _WIDER * usual * (k * share / in_sample) ** (1 / sample.shape[1])
@@ -280,7 +280,7 @@ class _Nearest:
         self.found.put(unsettled, best)
 
     def _search(self, session: Session, points: Any, queries: Any, *, vectors: bool) -> Nearest:
-        return api.nearest(points, self.k, queries=queries, vectors=vectors, session=session, **self.whole.arguments)
+        return search_nearest(points, self.k, queries=queries, vectors=vectors, session=session, **self.whole.arguments)
 
     def _some(self, m: int) -> Iterator[slice]:
         """The queries in turns whose neighbors fit the byte budget of lists."""

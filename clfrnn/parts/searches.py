@@ -25,7 +25,7 @@ from .whole import Given, LocalPart, Whole
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["PartSearch", "blocks", "count", "largest_of", "radii_of", "search_parts"]
+__all__ = ["PartSearch", "blocks", "count", "largest_of", "list_of_part", "radii_of", "search_parts"]
 
 #: Largest number of bytes of a list where the device does not hold that of a whole part, and there is no budget.
 _BLOCK_BYTES = 1 << 28
@@ -223,30 +223,16 @@ class PartSearch:
 
     def _list(self, session: Session, local: LocalPart, asked: dict[str, Any]) -> Iterator[PartList]:
         index, given = self.index(session, local)
-        queries, given = self._queries(local, {**given, **asked})
-        row = 0
-        for found in blocks(index, queries, given, self.whole.list_bytes):
-            host = found.to_host()
-            ids = local.query_ids[row : row + len(host)]
-            row += len(host)
-            yield of_rows(host, local.rows, ids, self.whole.num_points)
-            del found, host
+        yield from list_of_part(
+            index,
+            local,
+            {**given, **asked},
+            self.whole.num_points,
+            periodic=self.whole.axes.repeats,
+            budget=self.whole.list_bytes,
+        )
         del index
         session.trim()
-
-    def _queries(self, local: LocalPart, asked: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """What a part is searched from, and with which arguments.
-
-        Rows of a part are in the order of the whole, so that lower numbers there are lower here. Points of a part are
-        passed as queries where it has a halo, and a condition takes the place of what a search knows of itself.
-        """
-        if local.queries is not None:
-            return local.queries, asked
-        if local.is_alone:
-            return None, asked
-        periodic = self.whole.axes.repeats
-        where = _relation(local, periodic=periodic, half=asked["half"], include_self=asked["include_self"])
-        return local.positions, {**asked, "half": False, "where": where}
 
     def _count(self, session: Session, local: LocalPart, *, include_self: bool) -> Iterator[Any]:
         index, given = self.index(session, local)
@@ -257,6 +243,27 @@ class PartSearch:
         yield local.query_ids, found
         del index
         session.trim()
+
+
+def list_of_part(
+    index: Index, local: LocalPart, asked: dict[str, Any], n: int, *, periodic: bool, budget: int | None = None
+) -> Iterator[PartList]:
+    """The list of a part of `n` points, or several where there is a budget, in the numbering of the whole.
+
+    Rows of a part are in the order of the whole, so that lower numbers there are lower here. Points of a part are
+    passed as queries where it has a halo, and a condition takes the place of what a search knows of itself.
+    """
+    queries, given = local.queries, asked
+    if queries is None and not local.is_alone:
+        where = _relation(local, periodic=periodic, half=asked["half"], include_self=asked["include_self"])
+        queries, given = local.positions, {**asked, "half": False, "where": where}
+    row = 0
+    for found in blocks(index, queries, given, budget):
+        host = found.to_host()
+        ids = local.query_ids[row : row + len(host)]
+        row += len(host)
+        yield of_rows(host, local.rows, ids, n)
+        del found, host
 
 
 def blocks(index: Index, queries: Any, given: dict[str, Any], budget: int | None) -> Iterator[NeighborList]:

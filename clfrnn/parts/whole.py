@@ -21,7 +21,7 @@ from .axes import Domain
 from .boxes import Boxes, bisect, domain_axes
 from .rows import as_rows, at_least_one, read, real_of, survey
 
-__all__ = ["Given", "LocalPart", "Whole", "check_sessions"]
+__all__ = ["Given", "LocalPart", "Whole", "check_sessions", "refuse"]
 
 #: Bytes that an index takes on a device for each point: of any dtype, and for each of dim + 1 coordinates as many times
 #: their size.
@@ -118,7 +118,7 @@ class Whole:
         queries: Any = None,
         radius_name: str = "radius",
     ) -> None:
-        _refuse(call, given.method, given.options)
+        refuse(call, given.method, given.options)
         self.given = given
         self.points = as_rows(points, "points")
         self.queries = None if queries is None else as_rows(queries, "queries")
@@ -275,7 +275,7 @@ def check_sessions(sessions: Any) -> list[Session]:
     return list(given)
 
 
-def _refuse(call: Callable[..., Any], method: object, options: Mapping[str, Any]) -> None:
+def refuse(call: Callable[..., Any], method: object, options: Mapping[str, Any]) -> None:
     """Refuse what the call without parts takes, and keywords that no call takes."""
     for name, advice in _REFUSED.items():
         if options.get(name) is not None:
