@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .results import Nearest, NeighborList
     from .runtime.device import devices
     from .runtime.session import Session
+    from .verlet import VerletList
 
 __all__ = [
     "ArgumentError",
@@ -58,6 +59,7 @@ __all__ = [
     "NoDeviceError",
     "PrecisionWarning",
     "Session",
+    "VerletList",
     "__version__",
     "as_points",
     "bounds",
@@ -99,6 +101,7 @@ _MODULE_OF = {
     "NoDeviceError": "errors",
     "PrecisionWarning": "errors",
     "Session": "runtime.session",
+    "VerletList": "verlet",
     "as_points": "points.on_device",
     "bounds": "points.on_device",
     "build_index": "api",

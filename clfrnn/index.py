@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyopencl as cl
 
 from .answers.count_nearest import NearestArguments, count_neighbors, find_nearest
-from .answers.explain import explain
+from .answers.explain import explain, sizes_of
 from .answers.kernel_source import KernelSource, make_kernel_source
 from .answers.lists.query import ListArguments, query_blocks, query_list
 from .answers.lists.state import ListState
@@ -458,9 +458,7 @@ class Index:
     def nbytes(self) -> dict[str, int]:
         """The bytes of the index on the device, by buffer."""
         with self.session.lock:
-            structure = self._traversal.structure
-            sizes = {name: int(each.size) * each.dtype.itemsize for name, each in structure.buffers().items()}
-            return {**sizes, **structure.images.tables.nbytes}
+            return sizes_of(self._traversal)
 
     @overload
     def empty(self, shape: int | Sequence[int], dtype: type[Element] | np.dtype[Element]) -> DeviceArray[Element]: ...

@@ -108,6 +108,7 @@ class NeighborList:
         num_points: int,
         dtype: npt.DTypeLike,
         images: bool = False,
+        of_points: bool = False,
         device: str = "",
         session: HasLock | None = None,
     ) -> None:
@@ -118,6 +119,8 @@ class NeighborList:
         self._arrays = arrays
         #: whether a row may hold several images of one point
         self._images = images
+        #: whether row i is that of point i
+        self._of_points = of_points
         self._device = device
         #: the session of arrays on a device, whose lock is held to read them
         self._session = session
@@ -192,6 +195,7 @@ class NeighborList:
             "num_points": self.num_points,
             "dtype": self.dtype,
             "images": self._images,
+            "of_points": self._of_points,
         }
 
     def __getitem__(self, row: int) -> npt.NDArray[np.int32]:
@@ -340,10 +344,10 @@ class NeighborList:
             networkx is not installed.
         """
         networkx = optional_library("networkx", "to_networkx()")
-        if len(self) != self.num_points:
+        if not self._of_points:
             raise InvalidInputError(
                 f"expected a list of the points themselves, got one of {len(self):,} queries for {self.num_points:,} "
-                "points; use to_coo(), and number queries behind the points",
+                "points; search without queries, or use to_coo(), and number queries behind the points",
                 argument="to_networkx",
             )
         host = self.to_host()

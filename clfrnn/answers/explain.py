@@ -14,10 +14,17 @@ from ..tuning import default_tuning
 from .count_nearest import describe_encodings
 from .requests import make_request, request_of_points
 
-__all__ = ["explain"]
+__all__ = ["explain", "sizes_of"]
 
 #: Number of points for which candidates are counted.
 _MEASURED = 1000
+
+
+def sizes_of(traversal: Traversal) -> dict[str, int]:
+    """The bytes of a search structure on the device, by buffer."""
+    structure = traversal.structure
+    sizes = {name: int(each.size) * each.dtype.itemsize for name, each in structure.buffers().items()}
+    return {**sizes, **structure.images.tables.nbytes}
 
 
 def explain(traversal: Traversal, method: str, sizes: dict[str, int], last_update: str, *, long: bool) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from ..answers.linking.numbering import find_roots, number_roots
 from ..answers.linking.search import LinkSearch
+from ..answers.linking.weights import take_weights
 from ..conditions import Condition
 from ..errors import InvalidInputError
 from ..host.numbers import shown, whole_number
@@ -13,7 +15,7 @@ from ..methods.named import check_keywords
 from ..points.argument_types import Flags, MethodName, MethodOptions, Numbers, Rows
 from ..points.sessions import choose_session
 from ..runtime.session import Session
-from .clusters import Clusters
+from .clusters import Clusters, ClusterSearch
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -35,6 +37,7 @@ def dbscan(
     batch: Any = None,
     method: MethodName = "auto",
     where: Condition | None = None,
+    sample_weight: Numbers | float | None = None,
     session: Session | None = None,
     **options: Unpack[MethodOptions],
 ) -> Clusters:
@@ -45,15 +48,17 @@ def dbscan(
     points : (n, dim) float32 or float64, finite, in any order; numpy, nested sequences, or ``pyopencl.array.Array``
     eps : scalar, the distance within which points are neighbors, in the points' unit; the ball is closed
     min_samples : a point is core where at least as many points are within `eps`, the point itself and, in a periodic
-        box, every image counted
+        box, every image counted; or points whose `sample_weight` amounts to as much
     method, box, cell, periodic, batch, session, **options : as for :func:`clfrnn.build_index`
     where : a symmetric :class:`clfrnn.Condition`; points are neighbors only where it holds
+    sample_weight : (n,) or one number for all: how much each point counts towards `min_samples`; 1 when not given, and
+        what is negative keeps others from being core
 
     Returns
     -------
     Clusters, on the device, with the labels of ``sklearn.cluster.DBSCAN``: clusters are numbered from 0 by their lowest
     core points, a border point has the lowest label among the core points within `eps`, and noise has -1. They are the
-    same on every device, in every method and run.
+    same on every device, in every method and run. Weights are added up with twice the digits of the points' dtype.
 
     Raises
     ------
@@ -69,7 +74,8 @@ def dbscan(
     Core points are linked by union-find while their neighbors are visited, so no list is made. Cost: that of building
     an index, a count, a visit of the core points, a visit of the others, and about six passes over the points; with
     `min_samples` 1 that of :func:`friends_of_friends`. Where points crowd, those of a narrow cell are counted and
-    linked together, so that a crowd costs time by its points, not its pairs: see :doc:`clusters`. Not waited for.
+    linked together, so that a crowd costs time by its points, not its pairs: see :doc:`clusters`. With weights every
+    pair is visited once. Not waited for.
 
     Source: Ester, Kriegel, Sander and Xu (1996); Prokopenko, Lebrun-Grandié and Arndt (2023) for unions in a
     visit.
@@ -85,17 +91,25 @@ def dbscan(
     least = _at_least_one("min_samples", min_samples, "the number of points within eps that make a point core")
     session = choose_session(session, points, batch, where)
     with session.lock:
-        given: dict[str, Any] = {"method": method, "domain": (box, cell, periodic), "batch": batch, "where": where}
-        search = _search_within("eps", session, points, eps, {**given, "options": options})
-        if least == 1:
-            return _friends(session, search, 1)
-        links, core, border = search.connected_cores(least)
+        asked = ClusterSearch(
+            distance=eps,
+            domain=(box, cell, periodic),
+            batch=batch,
+            method=method,
+            options=options,
+            where=where,
+        )
+        search = _search_within("eps", session, points, asked)
+        weights = None if sample_weight is None else take_weights(sample_weight, search.num_points, search.dtype)
+        if least == 1 and weights is None:
+            return _friends(session, search, 1, asked)
+        links, core, border = search.connected_cores(least, weights)
         labels, chosen = find_roots(session, links, 1)
         del links  # whose memory then serves the scan
         many = number_roots(session, labels, chosen)
         del chosen
         search.take_borders(core, border, labels)
-        return Clusters(labels, core, many, session)
+        return Clusters(labels, core, many, session, search=asked)
 
 
 def friends_of_friends(
@@ -154,28 +168,36 @@ def friends_of_friends(
     least = _at_least_one("min_members", min_members, "the smallest number of points of a group")
     session = choose_session(session, points, batch, where)
     with session.lock:
-        given: dict[str, Any] = {"method": method, "domain": (box, cell, periodic), "batch": batch, "where": where}
-        search = _search_within("linking_length", session, points, linking_length, {**given, "options": options})
-        return _friends(session, search, least)
+        asked = ClusterSearch(
+            distance=linking_length,
+            domain=(box, cell, periodic),
+            batch=batch,
+            method=method,
+            options=options,
+            where=where,
+        )
+        search = _search_within("linking_length", session, points, asked)
+        return _friends(session, search, least, asked)
 
 
-def _search_within(name: str, session: Session, points: Rows, distance: float, given: dict[str, Any]) -> LinkSearch:
-    """A search within that distance; errors call it by its `name`."""
+def _search_within(name: str, session: Session, points: Rows, asked: ClusterSearch) -> LinkSearch:
+    """The search that was asked for; errors call its distance by that `name`."""
+    given = {each.name: getattr(asked, each.name) for each in dataclasses.fields(asked) if each.name != "distance"}
     try:
-        return LinkSearch(session, points, distance, **given)
+        return LinkSearch(session, points, asked.distance, **given)
     except InvalidInputError as error:
         if error.argument != "radius":
             raise
         raise InvalidInputError(error.problem, argument=name) from None
 
 
-def _friends(session: Session, search: LinkSearch, least: int) -> Clusters:
+def _friends(session: Session, search: LinkSearch, least: int, asked: ClusterSearch) -> Clusters:
     """The connected parts of at least `least` points."""
     links, core = search.connected()
     labels, chosen = find_roots(session, links, least)
     del links  # whose memory then serves the scan
     many = number_roots(session, labels, chosen)
-    return Clusters(labels, core, many, session)
+    return Clusters(labels, core, many, session, search=asked)
 
 
 def _at_least_one(name: str, value: object, what: str) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..cluster.clusters import ClusterSearch
 from ..host.libraries import library
 from ..parts.assignment import BoxTree
 from ..parts.boxes import bisect, domain_axes
@@ -200,7 +201,7 @@ class _Run:
         options: Any,
     ) -> None:
         refuse(call, method, options)
-        self.client = _client(client)
+        self.client, self.domain, self.options = _client(client), domain, options
         self.arguments = {**dict(zip(("box", "cell", "periodic"), domain, strict=True)), "method": method, **options}
         self._run, self._tasks = uuid.uuid4().hex[:8], 0
         chunks = self.client.compute(_chunks(points))
@@ -240,7 +241,10 @@ class _Run:
         groups = [
             self.submit("link", tasks.link, part, cores, distance, arguments=self.arguments) for part in self.parts
         ]
-        whole = self.submit("merge", tasks.merge_groups, groups, cores, self.n, least)
+        search = ClusterSearch(
+            distance=distance, domain=self.domain, method=self.arguments["method"], options=self.options
+        )
+        whole = self.submit("merge", tasks.merge_groups, groups, cores, self.n, least, search=search)
         rows = self.submit("rows", np.arange, self.n)
 
         def column(name: str, dtype: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..api import build_index
 from ..cluster import Clusters
+from ..cluster.clusters import ClusterSearch
 from ..host.libraries import library
 from ..parts.assignment import BoxTree
 from ..parts.clusters import LocalGroups, link_part, merge
@@ -134,7 +135,12 @@ def link(
 
 
 def merge_groups(
-    groups: list[LocalGroups], cores: list[tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]] | None, n: int, least: int
+    groups: list[LocalGroups],
+    cores: list[tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]] | None,
+    n: int,
+    least: int,
+    *,
+    search: ClusterSearch,
 ) -> Clusters:
     """The clusters of the groups of all parts, in host memory."""
     core = None
@@ -142,7 +148,7 @@ def merge_groups(
         core = np.zeros(n, bool)
         for rows, is_core in cores:
             core[rows] = is_core
-    return merge(iter(groups), n, least=least, core=core)
+    return merge(groups, n, least=least, core=core, search=search)
 
 
 def of_chunk(results: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]], start: int, rows: int) -> npt.NDArray[Any]:

@@ -72,6 +72,10 @@ class Domain(abc.ABC):
         """The spaces in which queries look for neighbors, and the largest number of `n` points that lie in each."""
 
     @abc.abstractmethod
+    def spaces_of(self, n: int) -> tuple[npt.NDArray[np.int32], Sequence[PeriodicBox]]:
+        """The system of each of `n` points, (n,), and the space of each system; one for all where there are none."""
+
+    @abc.abstractmethod
     def repeats(self, radius: float) -> bool:
         """Whether a query may see two images of one point within `radius`, with a margin for the coarsest rounding."""
 
@@ -128,6 +132,10 @@ class PeriodicBox(Domain):
     def parts(self, n: int) -> Sequence[tuple[PeriodicBox, int]]:
         """The box alone, with all points."""
         return ((self, n),)
+
+    def spaces_of(self, n: int) -> tuple[npt.NDArray[np.int32], Sequence[PeriodicBox]]:
+        """See :class:`Domain`."""
+        return np.zeros(n, np.int32), (self,)
 
     def describe(self) -> str:
         """See :class:`Domain`."""

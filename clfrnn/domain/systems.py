@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,10 @@ class Systems(Domain):
         most = np.zeros(len(self.domains), np.int64)
         np.maximum.at(most, self.of_system, self.counts)
         return list(zip(self.domains, most.tolist(), strict=True))
+
+    def spaces_of(self, n: int) -> tuple[npt.NDArray[np.int32], Sequence[PeriodicBox]]:  # noqa: ARG002
+        """See :class:`~.box.Domain`."""
+        return self.ranks, [self.domains[k] for k in self.of_system.tolist()]
 
     @functools.cached_property
     def inverse_normals(self) -> _Numbers:

@@ -1,4 +1,4 @@
-"""Geometry of point clouds: normals, points that stand alone, smoothing, resampling, distance fields and surfaces."""
+"""Geometry of point clouds: normals, outliers, voxels, smoothing, resampling, distance fields and surfaces."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from .outliers import radius_outliers, statistical_outliers
 from .resampling import wlop
 from .smoothing import smooth
 from .surfaces import Surface, isosurface, offset_surface
+from .voxels import VoxelClouds, voxel_downsample
 
 __all__ = [
     "Field",
     "Normals",
     "Surface",
+    "VoxelClouds",
     "distance_field",
     "isosurface",
     "normals",
@@ -22,5 +24,6 @@ __all__ = [
     "radius_outliers",
     "smooth",
     "statistical_outliers",
+    "voxel_downsample",
     "wlop",
 ]

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..api import build_index
+from ..api import build_index, nearest
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
-from ..host.numbers import real_array, shown
+from ..host.numbers import real_array, shown, whole_number
 from ..methods.named import check_keywords
 from ..points.argument_types import MethodName, MethodOptions, Numbers, Rows
 from ..points.sessions import choose_session
@@ -42,8 +42,9 @@ class Normals(NamedTuple):
 
 def normals(
     points: Rows,
-    radius: float,
+    radius: float | None = None,
     *,
+    k: int | None = None,
     viewpoint: Numbers | None = None,
     method: MethodName = "auto",
     session: Session | None = None,
@@ -55,9 +56,11 @@ def normals(
     ----------
     points : (n, 2) or (n, 3) float32 or float64, finite; on the host or the device
     radius : scalar, of the ball whose points are taken, in the points' unit
+    k : the number of nearest points that are taken, the point itself among them; with a radius, of those within it. At
+        least one of the two is needed, and a k above dim
     viewpoint : (dim,) a position that normals point to; without it either of the two directions is given, the one whose
         largest coordinate is positive
-    method, session, **options : as for :func:`clfrnn.build_index`
+    method, session, **options : as for :func:`clfrnn.build_index`, with k as for :func:`clfrnn.nearest`
 
     Returns
     -------
@@ -70,13 +73,15 @@ def normals(
 
     Notes
     -----
-    The covariance of the N points of a ball, the point itself included, is ``C = sum(dx dx') / N - m m'`` with ``m =
-    sum(dx) / N``, where dx is the vector from the point to each of them: sums of short vectors, so that nothing is lost
-    far from the origin. The normal is the eigenvector of its smallest eigenvalue. Jacobi rotations find all eigenvalues
-    with an error of a few roundings of the largest one. Sums run in the order in which neighbors are met, so that last
-    digits may differ from run to run.
+    The covariance of the N points of a ball, or of the k nearest, the point itself included, is
+    ``C = sum(dx dx') / N - m m'`` with ``m = sum(dx) / N``, where dx is the vector from the point to each of them: sums
+    of short vectors, so that nothing is lost far from the origin. The normal is the eigenvector of its smallest
+    eigenvalue. Jacobi rotations find all eigenvalues with an error of a few roundings of the largest one. With a radius
+    alone, sums run in the order in which neighbors are met, so that last digits may differ from run to run; the k
+    nearest are added up by distance, in every run.
 
-    Cost: that of building an index, and one visit.
+    Cost: that of building an index, and one visit; with k that of :func:`clfrnn.nearest` and of k (dim + 2) numbers a
+    point, and a pass over them.
 
     Source: Hoppe, DeRose, Duchamp, McDonald and Stuetzle (1992), section 3.2; Pauly, Gross and Kobbelt (2002) for the
     curvature, which they call surface variation; Golub and Van Loan, *Matrix Computations*, section 8.5, for Jacobi
@@ -93,13 +98,41 @@ def normals(
     session = choose_session(session, points)
     with session.lock:
         array, n, dim = take_cloud(session, points)
-        seen_from = _position(viewpoint, dim)
-        index = build_index(array, radius, method=method, session=session, **options)
+        seen, position = _position(viewpoint, dim)
+        given: dict[str, Any] = {"points": array, "viewpoint": position} if seen else {}
+        if k is not None:
+            taken = _taken(k, dim)
+            rows = nearest(
+                array, taken, radius=radius, include_self=True, vectors=True, method=method, session=session, **options
+            )
+            index = build_index(array[: min(n, 1)], 0.0, session=session)
+            function = _covariance_of_rows(dim, seen)
+            given |= {"queries": array, "k": taken, "indices": rows.indices, "vectors": rows.vectors}
+        elif radius is not None:
+            index = build_index(array, radius, method=method, session=session, **options)
+            function = _covariance(dim, seen)
+            given["unit"] = unit_of(index.radius, index.dtype)
+        else:
+            raise InvalidInputError(
+                "expected a radius, or k, got neither; pass the radius of the ball whose points are taken, or how many "
+                "nearest points",
+                argument="radius, k",
+            )
         found = Normals(index.empty((n, dim)), index.empty(n), index.empty((n, dim)), index.empty(n, "int32"))
-        given = {"points": array, "viewpoint": seen_from[1]} if viewpoint is not None else {}
-        unit = unit_of(index.radius, index.dtype)
-        index.visit(_covariance(dim, seen_from[0]), **found._asdict(), **given, unit=unit)
+        index.visit(function, **found._asdict(), **given)
         return found
+
+
+def _taken(k: object, dim: int) -> int:
+    """The number of nearest points as an int; raises where it is too few for a normal."""
+    number = whole_number(k)
+    if number is None or number <= dim:
+        raise InvalidInputError(
+            f"expected a whole number of at least {dim + 1}, as a normal needs {dim} points beside its own, got "
+            f"{shown(k)}; pass how many nearest points are taken, the point itself among them",
+            argument="k",
+        )
+    return number
 
 
 def _position(viewpoint: Numbers | None, dim: int) -> tuple[bool, Any]:
@@ -116,6 +149,21 @@ def _position(viewpoint: Numbers | None, dim: int) -> tuple[bool, Any]:
         )
     return True, position
 
+
+#: Adds up the neighbors in a row of the nearest, whose vectors become at most 1 long along each axis.
+_OF_ROW = """
+int found = 0, apart = 0;
+real most = 0;
+while (found < k && indices[i * (size_t)k + found] >= 0) ++found;
+for (size_t at = 0; at < (size_t)found * DIM; ++at) most = fmax(most, fabs(vectors[i * (size_t)k * DIM + at]));
+const real unit = most > 0 ? ldexp((real)1, min(-ilogb(most) - 1, MOST_EXPONENT)) : 1;
+for (int next = 0; next < found; ++next) {
+    global const real *from = vectors + (i * (size_t)k + next) * DIM;
+    const real_vec dx = (real_vec)(LANES);
+    ADD
+}
+--found;  // the point itself
+"""
 
 _FINISH = """
 real v[DIM * DIM], total = 0;
@@ -153,17 +201,44 @@ _TO_VIEWPOINT = "side += part * (toward[p] / 8 - points[i * (size_t)DIM + p] / 8
 _LARGEST_POSITIVE = "if (fabs(part) > longest) { longest = fabs(part); side = part; }"
 
 
+_RESULTS = "global real *normals, global real *curvature, global real *eigenvalues, global int *counts"
+
+
 @functools.cache
 def _covariance(dim: int, seen: bool) -> NeighborFunction:
-    """The function that finds normals; they point to a viewpoint where these are `seen` from one."""
+    """The function that finds normals of balls; they point to a viewpoint where these are `seen` from one."""
     pieces = spread(dim)
-    apart = " || ".join(f"dx.s{k} != 0" for k in range(dim))
-    toward = f"const real toward[DIM] = {{{', '.join(f'viewpoint.s{k}' for k in range(dim))}}};" if seen else ""
     return NeighborFunction(
-        arguments="global real *normals, global real *curvature, global real *eigenvalues, global int *counts, "
-        "const real unit" + ", global const real *points, const real_vec viewpoint" * seen,
+        arguments=f"{_RESULTS}, const real unit{_SEEN * seen}",
         preamble=JACOBI % dim,
         state=f"int found = 0, apart = 0; {pieces.state}",
-        per_neighbor=f"++found;{pieces.add} apart |= {apart};",
-        finish=f"{toward}\n{pieces.mirror}{_FINISH.replace('SIDE', _TO_VIEWPOINT if seen else _LARGEST_POSITIVE)}",
+        per_neighbor=f"++found;{pieces.add} apart |= {_apart(dim)};",
+        finish=_finish(dim, seen),
     )
+
+
+@functools.cache
+def _covariance_of_rows(dim: int, seen: bool) -> NeighborFunction:
+    """The same for rows of the nearest, which are found already: no neighbor is visited."""
+    pieces = spread(dim)
+    lanes = ", ".join(f"from[{k}]" for k in range(dim))
+    row = _OF_ROW.replace("LANES", lanes).replace("ADD", f"{pieces.add} apart |= {_apart(dim)};")
+    return NeighborFunction(
+        arguments=f"{_RESULTS}, const int k, global const int *indices, global const real *vectors{_SEEN * seen}",
+        preamble=f"{JACOBI % dim}\n#define MOST_EXPONENT (sizeof(real) == 4 ? 126 : 1022)\n",
+        state="reach2 = -1;",
+        finish=f"{pieces.state}\n{row}\n{_finish(dim, seen)}",
+    )
+
+
+_SEEN = ", global const real *points, const real_vec viewpoint"
+
+
+def _apart(dim: int) -> str:
+    return " || ".join(f"dx.s{k} != 0" for k in range(dim))
+
+
+def _finish(dim: int, seen: bool) -> str:
+    """The code that turns sums into a normal."""
+    toward = f"const real toward[DIM] = {{{', '.join(f'viewpoint.s{k}' for k in range(dim))}}};" if seen else ""
+    return f"{toward}\n{spread(dim).mirror}{_FINISH.replace('SIDE', _TO_VIEWPOINT if seen else _LARGEST_POSITIVE)}"

@@ -46,11 +46,11 @@ def locked(owner: Class) -> Class:
     """
     for name, member in list(vars(owner).items()):
         if not name.startswith("_") and isinstance(member, FunctionType):
-            setattr(owner, name, _under_lock(member))
+            setattr(owner, name, _under_lock(member, owner.__name__.lower()))
     return owner
 
 
-def _under_lock(method: FunctionType) -> Callable[..., Any]:
+def _under_lock(method: FunctionType, owner: str) -> Callable[..., Any]:
     known, takes_any = keywords_of(method), bool(method.__code__.co_flags & inspect.CO_VARKEYWORDS)
 
     # The lock is one of C, and `with` stands in plain view: an interrupt never falls between taking it and the block.
@@ -62,7 +62,7 @@ def _under_lock(method: FunctionType) -> Callable[..., Any]:
             except TypeError:  # looked into where something is wrong, so that right calls do not take longer
                 if takes_any or known.issuperset(named):
                     raise
-                message = unexpected(f"index.{method.__name__}", named.keys() - known, known)
+                message = unexpected(f"{owner}.{method.__name__}", named.keys() - known, known)
         raise TypeError(message)
 
     return under_lock

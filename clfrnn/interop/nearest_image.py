@@ -10,10 +10,14 @@ import numpy.typing as npt
 
 from ..conditions import Condition
 
-__all__ = ["TorusBox"]
+__all__ = ["TorusBox", "reaching"]
 
 #: Radii up to half of the shortest length less this share see one image of each point, however they are rounded.
 _MARGIN = 1e-3
+
+
+#: The share of the root of the largest number whose square is finite, however it is rounded.
+_ALMOST = 0.999
 
 
 class TorusBox:
@@ -81,3 +85,23 @@ class TorusBox:
             centers=queries,
             **halves,
         )
+
+
+def reaching(radius: Any, *clouds: npt.NDArray[Any], box: TorusBox | None = None) -> Any:
+    """A radius that reaches the same points of other clouds, of any images the nearest, and whose square is finite.
+
+    Parameters
+    ----------
+    radius : a number, which may be infinite; all else is returned as it is
+    clouds : (m, dim) points and queries, of one real dtype
+    box : where they lie; by default in open space
+    """
+    if not isinstance(radius, (int, float, np.number)) or not radius > 0:
+        return radius
+    box = TorusBox(np.zeros(clouds[0].shape[1])) if box is None else box
+    finite = radius <= math.sqrt(np.finfo(clouds[0].dtype).max) * _ALMOST
+    if (finite and radius <= box.radius_of_one_image) or not all(map(len, clouds)):
+        return radius if finite else 1.0
+    low = np.min([cloud.min(axis=0) for cloud in clouds], axis=0).astype(np.float64)
+    high = np.max([cloud.max(axis=0) for cloud in clouds], axis=0).astype(np.float64)
+    return min(float(radius), box.reach(high - low))

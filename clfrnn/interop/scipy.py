@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -17,14 +18,11 @@ from ..points.on_device import as_points
 from ..points.sessions import choose_session
 from ..results import NeighborList
 from ..runtime.session import Session
-from .nearest_image import TorusBox
+from .nearest_image import TorusBox, reaching
 from .pair_histogram import pairs_between_radii
 from .searched_points import SearchedPoints
 
 __all__ = ["KDTree", "cKDTree"]
-
-#: The share of the root of the largest number whose square is finite, however it is rounded.
-_ALMOST = 0.999
 
 
 class KDTree:
@@ -89,8 +87,8 @@ class KDTree:
         dtype: npt.DTypeLike | None = None,
         session: Session | None = None,
     ) -> None:
-        if (leaf := whole_number(leafsize)) is None or leaf < 1:
-            raise InvalidInputError(
+        if (leaf := _whole(leafsize)) is None or leaf < 1:
+            raise _kind_of_error(leafsize)(
                 f"expected a whole number of at least 1, got {shown(leafsize)}; leave it out", argument="leafsize"
             )
         session = choose_session(session, data)
@@ -147,7 +145,8 @@ class KDTree:
 
         Returns
         -------
-        distances : (..., k) float64, ascending, inf where there are fewer points; without the last axis where k is 1
+        distances : (..., k) float64, ascending, inf where there are fewer points; without the last axis where k is 1,
+            and a float for one query
         indices : the same shape, `n` where there are fewer points; of points at the same distance, the lowest is first
 
         Notes
@@ -163,7 +162,8 @@ class KDTree:
         columns = np.asarray(ranks, np.intp) - 1
         found = np.where(indices < 0, self.n, indices).astype(np.intp)[:, columns]
         far = distances.astype(np.float64)[:, columns]
-        return far.reshape(shape + axes)[()], found.reshape(shape + axes)[()]
+        far, found = far.reshape(shape + axes), found.reshape(shape + axes)
+        return (far, found) if far.shape else (float(far), found[()])
 
     def _nearest(self, rows: npt.NDArray[Any], k: int, bound: float) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
         """The k nearest points of each query that are closer than a bound, as :class:`clfrnn.Nearest` has them."""
@@ -198,7 +198,7 @@ class KDTree:
         Parameters
         ----------
         x : (..., m) queries
-        r : scalar, or an array that fits the queries, one radius for each; the ball is closed
+        r : scalar, or an array that is broadcast to the shape of the queries, one radius for each; the ball is closed
         p, eps, workers : see :class:`KDTree`
         return_sorted : whether rows are sorted by index; by default those of several queries
         return_length : whether to return the numbers of points alone, without their indices
@@ -216,7 +216,7 @@ class KDTree:
         rows, shape = self._queries(x)
         radii = _distances(r, "r")
         if radii.shape:
-            rows, radii, shape = _of_one_shape(rows, radii, shape)
+            radii = _one_for_each(radii, shape)
         with self._searched.session.lock:
             index, asked = self._ask(rows, radii)
             if return_length:
@@ -284,7 +284,7 @@ class KDTree:
 
         Returns
         -------
-        A number or (k,) numbers: intp, or float64 where there are weights
+        (k,) numbers, intp, or float64 where there are weights; for one radius an int, or a number of float64
 
         Notes
         -----
@@ -297,18 +297,20 @@ class KDTree:
             raise InvalidInputError(
                 f"expected a number or a flat array, got shape {radii.shape}; pass r.ravel()", argument="r"
             )
-        if not cumulative and (np.diff(radii.reshape(-1)) < 0).any():
+        flat = radii.reshape(-1)
+        if not cumulative and (flat[1:] < flat[:-1]).any():
             raise InvalidInputError(
                 "expected radii that do not decrease with cumulative=False; sort them", argument="r"
             )
         own, others = self._weights(other, weights)
         with self._searched.session.lock:
-            totals = self._count_between(other, radii.reshape(-1), own, others)
-        kind = np.float64 if weights is not None else np.intp
-        order = np.argsort(radii.reshape(-1), kind="stable")
-        counted = np.zeros(radii.size, kind)
-        counted[order] = np.cumsum(totals) if cumulative else totals
-        return counted.reshape(radii.shape)[()]
+            totals = self._count_between(other, flat, own, others)
+        weighted = own is not None or others is not None
+        counted = np.zeros(flat.size, np.float64 if weighted else np.intp)
+        counted[np.argsort(flat, kind="stable")] = np.cumsum(totals) if cumulative else totals
+        if radii.ndim:
+            return counted
+        return counted[0] if weighted else int(counted[0])
 
     def _count_between(
         self, other: KDTree, radii: npt.NDArray[Any], own: Any, others: Any
@@ -401,13 +403,8 @@ class KDTree:
         return index.query(to_host=True, **asked, **wanted)
 
     def _clamp(self, radius: float, rows: npt.NDArray[Any]) -> float:
-        """A radius that reaches the same points, of any images the nearest, and whose square is finite."""
-        finite = radius <= math.sqrt(np.finfo(self.data.dtype).max) * _ALMOST
-        if (finite and radius <= self._box.radius_of_one_image) or not len(rows) or not self.n:
-            return radius if finite else 1.0
-        low = np.minimum(self.mins, rows.min(axis=0)).astype(np.float64)
-        high = np.maximum(self.maxes, rows.max(axis=0)).astype(np.float64)
-        return min(radius, self._box.reach(high - low))
+        """A radius that reaches the same points from queries."""
+        return float(reaching(radius, self.data, rows, box=self._box))
 
     def _one_image(self, rows: Any, reach: float, also: str = "") -> Condition | None:
         """The condition that a pair counts once, and that `also` holds; None where neither has to be asked."""
@@ -446,9 +443,9 @@ class KDTree:
         found = []
         for each, tree in zip(weights, (self, other), strict=True):
             array = None if each is None else real_array(each)
-            if each is not None and (array is None or array.shape != (tree.n,)):
-                raise InvalidInputError(
-                    f"expected a number for each of {tree.n:,} points, got {shown(each)}; pass shape ({tree.n},)",
+            if each is not None and (array is None or array.shape != (tree.n,) or not np.isfinite(array).all()):
+                raise _kind_of_error(each)(
+                    f"expected a finite number for each of {tree.n:,} points, got {shown(each)}; pass {tree.n} of them",
                     argument="weights",
                 )
             found.append(array)
@@ -514,11 +511,22 @@ def _lengths(boxsize: Any, m: int) -> npt.NDArray[np.float64]:
     return np.broadcast_to(array, (m,)).copy()
 
 
+def _kind_of_error(value: Any) -> type[InvalidInputError]:
+    """The error for a value: for what are no real numbers, one that is a TypeError as well."""
+    return ArgumentError if real_array(value) is None else InvalidInputError
+
+
+def _whole(value: Any) -> int | None:
+    """A whole number, which may be a float; None for anything else."""
+    number = real_number(value)
+    return int(value) if number.is_integer() else None
+
+
 def _distances(value: Any, name: str) -> npt.NDArray[np.float64]:
     """Return numbers of at least 0, or infinite ones, or raise."""
     array = real_array(value)
     if array is None or not (array >= 0).all():
-        raise InvalidInputError(
+        raise _kind_of_error(value)(
             f"expected numbers of at least 0, got {shown(value)}; pass distances in the points' unit", argument=name
         )
     return array
@@ -528,34 +536,30 @@ def _distance(value: Any, name: str) -> float:
     """Return one such number, or raise."""
     array = _distances(value, name)
     if array.ndim:
-        raise InvalidInputError(f"expected one number, got {shown(value)}; pass one at a time", argument=name)
+        raise ArgumentError(f"expected one number, got {shown(value)}; pass one at a time", argument=name)
     return float(array)
 
 
-def _of_one_shape(
-    rows: npt.NDArray[Any], radii: npt.NDArray[np.float64], shape: tuple[int, ...]
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64], tuple[int, ...]]:
-    """Queries of a shape and their radii, each once for each pair of them."""
+def _one_for_each(radii: npt.NDArray[np.float64], shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
+    """The radius of each query, for queries of a shape."""
     try:
-        common = np.broadcast_shapes(radii.shape, shape)
+        return np.broadcast_to(radii, shape).reshape(-1)
     except ValueError:
         raise InvalidInputError(
             f"expected a number, or radii that fit queries of shape {shape}, got shape {radii.shape}; pass one "
             "for each query",
             argument="r",
         ) from None
-    m = rows.shape[1]
-    spread = np.broadcast_to(rows.reshape(*shape, m), (*common, m)).reshape(-1, m)
-    return spread, np.broadcast_to(radii, common).reshape(-1), common
 
 
 def _ranks(k: Any) -> tuple[list[int], tuple[int, ...]]:
     """The neighbors that are wanted, counted from 1, and the axes that they take in results."""
-    single = whole_number(k)
-    listed = [single] if single is not None else [whole_number(each) for each in (k if np.ndim(k) == 1 else [None])]
+    single = _whole(k)
+    many = isinstance(k, (Sequence, np.ndarray)) and np.ndim(k) == 1
+    listed = [single] if not many else [_whole(each) for each in k]
     found = [each for each in listed if each is not None and each >= 1]
     if not found or len(found) != len(listed):
-        raise InvalidInputError(
+        raise _kind_of_error(k)(
             f"k must be an integer or a sequence of integers of at least 1, got {shown(k)}; pass k=1, say",
             argument="k",
         )
@@ -573,14 +577,18 @@ def _rows_of(found: NeighborList) -> list[list[int]]:
 def _check_norm(p: Any, eps: Any = 0.0, workers: Any = 1) -> None:
     """Raise for a norm that is not the Euclidean one, and for what scipy refuses as well."""
     if real_number(p) != 2:
-        raise InvalidInputError(
+        raise _kind_of_error(p)(
             f"expected 2, as distances are Euclidean, got {shown(p)}; scipy.spatial.KDTree has other norms",
             argument="p",
         )
     if not real_number(eps) >= 0:
-        raise InvalidInputError(f"expected a number of at least 0, got {shown(eps)}; leave it out", argument="eps")
-    if whole_number(workers) in (None, 0):
-        raise InvalidInputError(f"expected a whole number, got {shown(workers)}; leave it out", argument="workers")
+        raise _kind_of_error(eps)(f"expected a number of at least 0, got {shown(eps)}; leave it out", argument="eps")
+    number = whole_number(1 if workers is None else workers)
+    if number is None or number < -1 or not number:
+        raise (ArgumentError if number is None else InvalidInputError)(
+            f"expected a number of at least 1, or -1 for all processors, got {shown(workers)}; leave it out",
+            argument="workers",
+        )
 
 
 def _check_choice(output_type: object, choices: tuple[str, ...]) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 try:
-    from scipy.sparse import csr_matrix
-    from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+    from scipy.sparse import csr_array, csr_matrix
+    from sklearn import cluster, get_config, neighbors
     from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 except ImportError:
     raise ImportError(
@@ -17,13 +17,13 @@ except ImportError:
     ) from None
 
 from ..cluster.searches import dbscan
-from ..errors import InvalidInputError
+from ..errors import ArgumentError, InvalidInputError
 from ..host.numbers import real_number, shown, whole_number
 from ..points.on_device import as_points
 from ..points.sessions import default_session
 from ..results import NeighborList
+from .nearest_image import reaching
 from .searched_points import SearchedPoints
-from .weighted_clusters import weighted_dbscan
 
 __all__ = ["DBSCAN", "KNeighborsTransformer", "NearestNeighbors", "RadiusNeighborsTransformer"]
 
@@ -33,21 +33,35 @@ _EUCLIDEAN = ("euclidean", "l2", "minkowski")
 Mode = Literal["connectivity", "distance"]
 
 
-class _Estimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn is not read by mypy
-    """Points that were fitted, in float64, in which scikit-learn computes, where the device has it."""
+class _Estimator:
+    """What the estimators have beside scikit-learn's own, which check parameters and name features.
+
+    Points are searched in float64, in which scikit-learn computes, where the device has it.
+    """
 
     metric: Any
     p: Any
     metric_params: Any
+    n_jobs: Any
     n_features_in_: int
 
     def _take(self, X: Any, *, reset: bool) -> npt.NDArray[Any]:
         """Return checked rows: those that are fitted, or queries with as many features."""
-        self._check_metric()
-        found: npt.NDArray[Any] = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], order="C")
-        if default_session().profile.fp64:
-            return found.astype(np.float64, copy=False)
+        found: npt.NDArray[Any] = validate_data(self, X, reset=reset, order="C")
         return found
+
+    def _check_parameters(self) -> None:
+        """Raise for parameters that scikit-learn refuses, and for another metric than the Euclidean one."""
+        self._validate_params()  # type: ignore[attr-defined]  # of scikit-learn
+        if self.n_jobs is not None and not self.n_jobs:  # which scikit-learn finds where it starts them
+            raise InvalidInputError("n_jobs == 0 has no meaning; leave it out", argument="n_jobs")
+        self._check_metric()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = tags.input_tags.pairwise = tags.input_tags.positive_only = False
+        tags.input_tags.allow_nan = False
+        return tags
 
     def _check_metric(self) -> None:
         """Raise for another metric than the Euclidean one."""
@@ -89,23 +103,26 @@ class _Neighbors(_Estimator):
         -------
         The estimator
         """
+        self._check_parameters()
         self._fit_X = self._take(X, reset=True)
         self.n_samples_fit_ = self._n_features_out = self._fit_X.shape[0]
+        self.effective_metric_ = "euclidean" if self.metric == "minkowski" else self.metric
+        self.effective_metric_params_: dict[str, Any] = {}
         self._search_anew()
         return self
 
     def _search_anew(self) -> None:
         session = default_session()
-        self._searched = SearchedPoints(as_points(self._fit_X, name="X", session=session), session)
+        self._searched = SearchedPoints(as_points(_real(self._fit_X), name="X", session=session), session)
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what lies on the device, for pickles and copies."""
-        state: dict[str, Any] = super().__getstate__()
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         return {name: value for name, value in state.items() if name != "_searched"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Set the attributes, and take fitted points to the device of this process."""
-        super().__setstate__(state)
+        super().__setstate__(state)  # type: ignore[misc]
         if hasattr(self, "_fit_X"):
             self._search_anew()
 
@@ -114,13 +131,19 @@ class _Neighbors(_Estimator):
         if X is None:
             return None, False
         rows = self._take(X, reset=False)
-        return (None, True) if np.array_equal(rows, self._fit_X) else (rows, True)
+        return (None, True) if np.array_equal(rows, self._fit_X) else (_real(rows), True)
 
     def _within(self, X: Any, radius: Any, **wanted: Any) -> NeighborList:
         """The list of fitted points within the radius of each query."""
         check_is_fitted(self)
         queries, own = self._queries(X)
-        reach = self.radius if radius is None else radius
+        given = self.radius if radius is None else radius
+        if not real_number(given) >= 0:
+            raise (ArgumentError if np.ndim(given) else InvalidInputError)(
+                f"expected a number of at least 0, got {shown(given)}; pass one distance for all", argument="radius"
+            )
+        clouds = [_real(self._fit_X), *([] if queries is None else [queries])]
+        reach = reaching(real_number(given), *clouds)
         with self._searched.session.lock:
             index = self._searched.within(reach)
             return index.query(queries, radius=reach, include_self=own, to_host=True, **wanted)
@@ -132,7 +155,7 @@ class _Neighbors(_Estimator):
         given = self.n_neighbors if n_neighbors is None else n_neighbors
         k = whole_number(given)
         if k is None or k < 1:
-            raise InvalidInputError(
+            raise (ArgumentError if k is None else InvalidInputError)(
                 f"expected a whole number of at least 1, got {shown(given)}; pass 5, say", argument="n_neighbors"
             )
         if k > self.n_samples_fit_ - (not own):
@@ -143,13 +166,19 @@ class _Neighbors(_Estimator):
             )
         with self._searched.session.lock:
             indices, distances = self._searched.nearest(queries, k, include_self=own)
+        if (indices < 0).any():
+            raise InvalidInputError(
+                "expected points that are near enough for squares of distances to be finite, got "
+                f"row {int(np.argmax((indices < 0).any(axis=1)))}, which is not; scale the features",
+                argument="X",
+            )
         return indices.astype(np.intp), distances.astype(np.float64)
 
     def _graph(self, indices: Any, distances: Any, offsets: Any) -> Any:
         """The sparse matrix of the neighbors of each query, without distances with ones."""
         weights = np.ones(len(indices)) if distances is None else distances.astype(np.float64)
         shape = (len(offsets) - 1, self.n_samples_fit_)
-        return csr_matrix((weights, np.array(indices), np.array(offsets)), shape=shape)
+        return _sparse((weights, indices.astype(np.intp), offsets.astype(np.intp)), shape)
 
     def _radius_graph(self, X: Any, radius: Any, mode: Mode, *, sort_results: bool) -> Any:
         far = _is_distance(mode)
@@ -175,7 +204,7 @@ class _OfRadius(_Neighbors):
         Parameters
         ----------
         X : (n_queries, n_features); without it, the fitted points, each of which is no neighbor of itself
-        radius : scalar; that of the estimator when not given; the ball is closed
+        radius : scalar, which may be infinite; that of the estimator when not given; the ball is closed
         return_distance : whether to return distances
         sort_results : whether rows are sorted by distance
 
@@ -243,14 +272,14 @@ class _OfNearest(_Neighbors):
         return self._nearest_graph(X, n_neighbors, mode)
 
 
-class NearestNeighbors(_OfNearest, _OfRadius):
+class NearestNeighbors(_OfNearest, _OfRadius, neighbors.NearestNeighbors):  # type: ignore[misc]
     """Neighbors of queries among fitted points: ``sklearn.neighbors.NearestNeighbors`` on an OpenCL device.
 
     Parameters
     ----------
     n_neighbors, radius : what :meth:`kneighbors` and :meth:`radius_neighbors` take where they are given none
     metric, p, metric_params : "euclidean", or "minkowski" with p = 2; others are refused
-    algorithm, leaf_size, n_jobs : taken, and without effect: the device decides
+    algorithm, leaf_size, n_jobs : checked, and without effect: the device decides
 
     Attributes
     ----------
@@ -258,6 +287,8 @@ class NearestNeighbors(_OfNearest, _OfRadius):
         The number of fitted points.
     n_features_in_
         The number of their features, up to 12.
+    effective_metric_, effective_metric_params_
+        "euclidean", or "l2", and no parameters.
 
     Notes
     -----
@@ -272,29 +303,8 @@ class NearestNeighbors(_OfNearest, _OfRadius):
     [1.0, 0.0, 1.0, 0.0]
     """
 
-    def __init__(
-        self,
-        *,
-        n_neighbors: int = 5,
-        radius: float = 1.0,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        metric: Any = "minkowski",
-        p: Any = 2,
-        metric_params: Any = None,
-        n_jobs: Any = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
 
-
-class RadiusNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _OfRadius):  # type: ignore[misc]
+class RadiusNeighborsTransformer(_OfRadius, neighbors.RadiusNeighborsTransformer):  # type: ignore[misc]
     """Points to the graph of fitted points within a radius: ``sklearn.neighbors.RadiusNeighborsTransformer``.
 
     Parameters
@@ -315,27 +325,6 @@ class RadiusNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMix
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
 
-    def __init__(
-        self,
-        *,
-        mode: Mode = "distance",
-        radius: float = 1.0,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        metric: Any = "minkowski",
-        p: Any = 2,
-        metric_params: Any = None,
-        n_jobs: Any = None,
-    ) -> None:
-        self.mode = mode
-        self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-
     def transform(self, X: Any) -> Any:
         """Make the graph of the fitted points within the radius of each row of `X`, with the row's own point.
 
@@ -350,7 +339,7 @@ class RadiusNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self._radius_graph(X, None, self.mode, sort_results=True)
 
 
-class KNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _OfNearest):  # type: ignore[misc]
+class KNeighborsTransformer(_OfNearest, neighbors.KNeighborsTransformer):  # type: ignore[misc]
     """Points to the graph of their nearest fitted points: ``sklearn.neighbors.KNeighborsTransformer``.
 
     Parameters
@@ -371,27 +360,6 @@ class KNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _
     [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 6.0, 0.0]]
     """
 
-    def __init__(
-        self,
-        *,
-        mode: Mode = "distance",
-        n_neighbors: int = 5,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        metric: Any = "minkowski",
-        p: Any = 2,
-        metric_params: Any = None,
-        n_jobs: Any = None,
-    ) -> None:
-        self.mode = mode
-        self.n_neighbors = n_neighbors
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-
     def transform(self, X: Any) -> Any:
         """Make the graph of the nearest fitted points of each row of `X`.
 
@@ -406,7 +374,7 @@ class KNeighborsTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _
         return self._nearest_graph(X, self.n_neighbors + (self.mode == "distance"), self.mode)
 
 
-class DBSCAN(ClusterMixin, _Estimator):  # type: ignore[misc]
+class DBSCAN(_Estimator, cluster.DBSCAN):  # type: ignore[misc]
     """Clusters by density: ``sklearn.cluster.DBSCAN`` on an OpenCL device, to the label.
 
     Parameters
@@ -436,27 +404,6 @@ class DBSCAN(ClusterMixin, _Estimator):  # type: ignore[misc]
     [0, 0, -1]
     """
 
-    def __init__(
-        self,
-        eps: float = 0.5,
-        *,
-        min_samples: int = 5,
-        metric: Any = "euclidean",
-        metric_params: Any = None,
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: Any = None,
-        n_jobs: Any = None,
-    ) -> None:
-        self.eps = eps
-        self.min_samples = min_samples
-        self.metric = metric
-        self.metric_params = metric_params
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.n_jobs = n_jobs
-
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """The labels of points: those of :meth:`fit`, whose arguments it has."""
         return self.fit(X, y, sample_weight).labels_
@@ -474,18 +421,31 @@ class DBSCAN(ClusterMixin, _Estimator):  # type: ignore[misc]
         -------
         The estimator
         """
+        self._check_parameters()
         rows = self._take(X, reset=True)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, rows, dtype=np.float64)
-        points = as_points(rows, name="X", session=default_session())
-        if weights is None:
-            found = dbscan(points, self.eps, self.min_samples).to_host()
-            labels, core = found.labels, found.core
-        else:
-            labels, core = weighted_dbscan(points, self.eps, self.min_samples, weights)
-        self.labels_ = labels.astype(np.intp)
-        self.core_sample_indices_ = np.flatnonzero(core)
-        self.components_ = rows[self.core_sample_indices_]
+        real = _real(rows)
+        eps, points = reaching(self.eps, real), as_points(real, name="X", session=default_session())
+        found = dbscan(points, eps, self.min_samples, sample_weight=weights).to_host()
+        self.labels_ = found.labels.astype(np.intp)
+        self.core_sample_indices_ = np.flatnonzero(found.core)
+        self.components_ = rows[found.core] if found.core.any() else np.empty((0, rows.shape[1]))
         return self
+
+
+def _real(rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Rows in float64; on a device without it as they are, where they are of float32."""
+    narrow = rows.dtype == np.float32 and not default_session().profile.fp64
+    return rows if narrow else rows.astype(np.float64, copy=False)
+
+
+def _sparse(csr: tuple[npt.NDArray[Any], ...], shape: tuple[int, int]) -> Any:
+    """A sparse matrix or array, as scikit-learn is configured from 1.9 on."""
+    interface = get_config().get("sparse_interface")
+    if interface is None:
+        return csr_matrix(csr, shape=shape)
+    found = csr_array(csr, shape=shape)
+    return found if interface == "sparray" else csr_matrix(found)
 
 
 def _is_distance(mode: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .. import cluster
 from ..api import build_index
+from ..cluster.clusters import ClusterSearch
 from ..points.argument_types import Flags, MethodName, MethodOptions, Numbers
 from ..runtime.session import Session
 from .assignment import Part
@@ -187,7 +188,14 @@ def link_part(
     return LocalGroups(found.num_clusters, rows[own], group[own], rows[~own], group[~own], border, border_group)
 
 
-def merge(found: Iterator[LocalGroups], n: int, *, least: int, core: npt.NDArray[np.bool_] | None) -> cluster.Clusters:
+def merge(
+    found: Iterable[LocalGroups],
+    n: int,
+    *,
+    least: int,
+    core: npt.NDArray[np.bool_] | None,
+    search: ClusterSearch,
+) -> cluster.Clusters:
     """Make clusters of the groups of all parts: those that share a core point are one.
 
     Parameters
@@ -195,6 +203,7 @@ def merge(found: Iterator[LocalGroups], n: int, *, least: int, core: npt.NDArray
     n : number of points of the whole
     least : smallest number of members
     core : (n,) whether each point is core; None where all are
+    search : what the points were linked by
     """
     group = np.full(n, -1, np.int64)
     names = 0
@@ -218,7 +227,7 @@ def merge(found: Iterator[LocalGroups], n: int, *, least: int, core: npt.NDArray
     is_core = np.ones(n, bool) if core is None else core
     for array in (labels, is_core):
         array.setflags(write=False)
-    return cluster.Clusters(labels, is_core, int(enough.sum()))
+    return cluster.Clusters(labels, is_core, int(enough.sum()), search=search)
 
 
 def _merged(
@@ -231,4 +240,6 @@ def _merged(
         session.trim()
 
     found = in_turn_on(whole.sessions, parts, whole.local, link, what="linking", progress=whole.given.progress)
-    return merge(found, whole.num_points, least=least, core=core)
+    given = whole.given
+    search = ClusterSearch(distance=distance, domain=given.domain, method=given.method, options=given.options)
+    return merge(found, whole.num_points, least=least, core=core, search=search)

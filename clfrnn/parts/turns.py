@@ -19,7 +19,7 @@ Job = TypeVar("Job")
 Read = TypeVar("Read")
 Result = TypeVar("Result")
 
-#: Results of a part that wait to be taken; the search of the part goes on when there is room for the next.
+#: Results of a part that wait to be taken; the search of the part goes on when one of them is taken.
 _WAITING = 2
 
 #: Seconds after which a thread that waits looks whether the results are still wanted.

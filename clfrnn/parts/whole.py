@@ -51,6 +51,7 @@ _REFUSED = {
     "of the lists, or search the whole on one device",
     "batch": "systems are searched without parts; pass each system by itself, or all to clfrnn.search",
     "query_batch": "systems are searched without parts; pass each system by itself, or all to clfrnn.search",
+    "sample_weight": "weights are of the whole; pass it to clfrnn.cluster.dbscan on one device",
     "session": "parts may take several; pass sessions=[session]",
     "to_host": "results of parts are in host memory; leave it out",
 }

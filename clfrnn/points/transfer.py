@@ -18,6 +18,7 @@ from ..runtime.session import Session
 from .adoption import adopt
 
 __all__ = [
+    "Taken",
     "await_queue",
     "check_context",
     "fetch",

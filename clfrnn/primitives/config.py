@@ -15,6 +15,7 @@ __all__ = [
     "BULK_SAMPLE",
     "DIGIT_BITS",
     "BufferToRowsConfig",
+    "MovedConfig",
     "PairConfig",
     "PermuteRowsConfig",
     "ReduceConfig",
@@ -26,6 +27,7 @@ __all__ = [
     "plan_buffer_to_rows",
     "plan_fill",
     "plan_gather",
+    "plan_moved",
     "plan_pairs",
     "plan_permute_rows",
     "plan_reduce",
@@ -85,6 +87,22 @@ def plan_fill(profile: DeviceProfile, tuning: Tuning) -> KernelConfig:
 def plan_gather(profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str) -> PointConfig:
     """Plan one work-item per row."""
     return PointConfig(work_group_size=group_size(profile, tuning.primitives.copy_group), dim=dim, real=real)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class MovedConfig(PointConfig):
+    """Whether points have moved, in a domain of the kind ``periodic``; with ``wraps``, how often each was shifted."""
+
+    periodic: str
+    wraps: bool
+
+
+def plan_moved(
+    profile: DeviceProfile, tuning: Tuning, *, dim: int, real: str, periodic: str, wraps: bool
+) -> MovedConfig:
+    """Plan one work-item per point."""
+    size = group_size(profile, tuning.primitives.copy_group)
+    return MovedConfig(work_group_size=size, dim=dim, real=real, periodic=periodic, wraps=wraps)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -157,7 +157,7 @@ class SessionOperations(ArrayOperations):
             with exchange.writing(lent):
                 self._session.launch(kernel, pairs, group, *given, lent.buffer, points_at, queries_at)
         except cl.Error as error:
-            exchange.problem = str(error)
+            exchange.note(error)
             return None
         return lent
 

@@ -10,12 +10,19 @@ from typing import Any, NamedTuple
 
 __all__ = ["Allocation", "Cuda", "CudaError", "find_cuda"]
 
+#: The error of ``cuda.h`` for a lack of memory.
+_OUT_OF_MEMORY = 2
+
 #: Numbers of ``cuda.h``.
 _PINNED, _FILE_DESCRIPTOR, _ON_DEVICE, _READ_WRITE, _MINIMUM, _LEGACY_STREAM = 1, 1, 1, 3, 0, 1
 
 
 class CudaError(RuntimeError):
     """A call of the driver failed; the message has its name and the number of the error."""
+
+    def __init__(self, call: str, status: int) -> None:
+        super().__init__(f"{call} failed with error {status}")
+        self.is_of_memory = status == _OUT_OF_MEMORY
 
 
 class _Location(ctypes.Structure):
@@ -59,7 +66,7 @@ class Cuda:
 
     def _call(self, name: str, *arguments: Any) -> None:
         if status := getattr(self._library, name)(*arguments):
-            raise CudaError(f"{name} failed with error {status}")
+            raise CudaError(name, status)
 
     def uuid(self, ordinal: int) -> bytes:
         """The identity of a GPU, by which drivers agree on it."""
@@ -110,12 +117,12 @@ class Cuda:
         return Allocation(pointer.value, whole.value, ordinal, handle.value, descriptor.value)
 
     def free(self, allocation: Allocation) -> None:
-        """Free an allocation, after OpenCL has released what it imported of it."""
+        """Free an allocation, after OpenCL has released what it imported of it; all steps are tried."""
         pointer, size = ctypes.c_uint64(allocation.pointer), ctypes.c_size_t(allocation.size)
-        with self._current(allocation.ordinal):
-            self._call("cuMemUnmap", pointer, size)
-            self._call("cuMemAddressFree", pointer, size)
-            self._call("cuMemRelease", ctypes.c_uint64(allocation.handle))
+        with self._current(allocation.ordinal), contextlib.ExitStack() as steps:
+            steps.callback(self._call, "cuMemRelease", ctypes.c_uint64(allocation.handle))
+            steps.callback(self._call, "cuMemAddressFree", pointer, size)
+            steps.callback(self._call, "cuMemUnmap", pointer, size)
 
     def synchronize(self, ordinal: int) -> None:
         """Wait for all work on a GPU."""

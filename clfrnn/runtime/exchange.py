@@ -41,7 +41,8 @@ class Exchange:
     Neither driver knows the other's buffers, so an array is copied once to that memory and once from there, both at the
     speed of the GPU's memory. It is allocated by CUDA, as only CUDA's can be imported, and grows as needed. Large
     results are written to memory of their own, which is lent until they are dropped. Each side is waited for before the
-    other one goes on. Where a step fails, `problem` says so, and arrays go through the host from then on.
+    other one goes on. Where a step fails, `problem` says so, and arrays go through the host from then on; where memory
+    is what it lacks, this array alone does.
 
     Whoever calls it holds the lock of the session.
     """
@@ -85,11 +86,10 @@ class Exchange:
             return False
         try:
             memory.cuda.copy(memory.pointer, pointer, size, ordinal)
-            external_memory.take_over(self._queue, memory.buffer)
-            self._reader = cl.enqueue_copy(self._queue, target, memory.buffer, byte_count=size)
-            external_memory.hand_over(self._queue, memory.buffer)
+            with self._taken_over(memory.buffer):
+                self._reader = cl.enqueue_copy(self._queue, target, memory.buffer, byte_count=size)
         except (CudaError, cl.Error) as error:
-            self.problem = str(error)
+            self.note(error)
             return False
         return True
 
@@ -102,47 +102,74 @@ class Exchange:
         if memory is None:
             return None
         try:
-            external_memory.take_over(self._queue, memory.buffer)
-            cl.enqueue_copy(self._queue, memory.buffer, source, byte_count=size, src_offset=offset)
-            external_memory.hand_over(self._queue, memory.buffer)
+            with self._taken_over(memory.buffer):
+                cl.enqueue_copy(self._queue, memory.buffer, source, byte_count=size, src_offset=offset)
             self._queue.finish()
         except cl.Error as error:
-            self.problem = str(error)
+            self.note(error)
             return None
         return memory.pointer
+
+    def note(self, error: CudaError | cl.Error | AttributeError) -> None:
+        """Let arrays go through the host from now on, as a step failed; not so where memory was what it lacked.
+
+        There may be memory later.
+        """
+        if not _is_of_memory(error):
+            self.problem = str(error)
 
     def lend(self, shape: tuple[int, ...], dtype: np.dtype[Any], ordinal: int) -> Lent | None:
         """An array of CUDA that OpenCL may write; None where that is not possible, or there is no memory for it."""
         size = math.prod(shape) * dtype.itemsize
         if not size or not self.serves(ordinal):
             return None
-        try:
-            memory = self._reuse(ordinal, size)
-        except (CudaError, cl.Error, AttributeError):
+        memory = self._reuse(ordinal, size)
+        if memory is None:
             return None
         lent = Lent(memory, shape, dtype)
         weakref.finalize(lent, self._returned.append, memory).atexit = False
         return lent
 
-    def _reuse(self, ordinal: int, size: int) -> _SharedMemory:
+    def _reuse(self, ordinal: int, size: int) -> _SharedMemory | None:
         """Memory that was returned, where it is at most twice as large as is needed; or new memory."""
-        cuda = self._find()
-        assert cuda is not None, "it serves the GPU"
         while self._returned:
             memory = self._returned.pop()
             if size <= memory.size <= max(_LEAST, 2 * size):
-                cuda.synchronize(ordinal)
+                try:
+                    memory.cuda.synchronize(ordinal)
+                except CudaError as error:
+                    self.note(error)
+                    return None
                 return memory
             memory.free()
-        return _SharedMemory(self._queue, cuda, ordinal, max(_LEAST, size))
+        return self._allocate(ordinal, max(_LEAST, size))
+
+    def _allocate(self, ordinal: int, size: int) -> _SharedMemory | None:
+        """New memory, beside none that is not in use; None where a driver refuses it."""
+        self._free_returned()
+        cuda = self._find()
+        assert cuda is not None, "it serves the GPU"
+        try:
+            return _SharedMemory(self._queue, cuda, ordinal, size)
+        except (CudaError, cl.Error, AttributeError) as error:
+            self.note(error)
+            return None
 
     @contextlib.contextmanager
     def writing(self, lent: Lent) -> Iterator[None]:
         """What the queue is given meanwhile writes an array that is lent; it is waited for at the end."""
-        external_memory.take_over(self._queue, lent.buffer)
-        yield
-        external_memory.hand_over(self._queue, lent.buffer)
+        with self._taken_over(lent.buffer):
+            yield
         self._queue.finish()
+
+    @contextlib.contextmanager
+    def _taken_over(self, buffer: cl.Buffer) -> Iterator[None]:
+        """What the queue is given meanwhile uses a buffer; the other driver has it back then, whatever fails."""
+        external_memory.take_over(self._queue, buffer)
+        try:
+            yield
+        finally:
+            external_memory.hand_over(self._queue, buffer)
 
     def _take(self, ordinal: int, size: int) -> _SharedMemory | None:
         """The memory, with at least `size` bytes, that no earlier command reads."""
@@ -154,22 +181,19 @@ class Exchange:
         if self._memory is None or self._memory.size < size:
             if self._memory is not None:
                 self._memory.free()
-                self._memory = None
-            try:
-                cuda = self._find()
-                assert cuda is not None, "it serves the GPU"
-                self._memory = _SharedMemory(self._queue, cuda, ordinal, max(_LEAST, size * 5 // 4))
-            except (CudaError, cl.Error, AttributeError) as error:
-                self.problem = str(error)
+            self._memory = self._allocate(ordinal, max(_LEAST, size * 5 // 4))
         return self._memory
 
     def trim(self) -> None:
         """Give the memory back, but for that of arrays in use."""
-        while self._returned:
-            self._returned.pop().free()
+        self._free_returned()
         if self._memory is not None:
             self._memory.free()
             self._memory = None
+
+    def _free_returned(self) -> None:
+        while self._returned:
+            self._returned.pop().free()
 
 
 class _SharedMemory:
@@ -187,6 +211,11 @@ class _SharedMemory:
             raise
         #: at the latest when the process ends, while both drivers are still there
         self.free: Any = weakref.finalize(self, _free, queue, self.buffer, cuda, allocation)
+
+
+def _is_of_memory(error: Exception) -> bool:
+    """Whether a driver had no memory for what it was asked for."""
+    return isinstance(error, cl.MemoryError) or (isinstance(error, CudaError) and error.is_of_memory)
 
 
 def _free(queue: cl.CommandQueue, buffer: cl.Buffer, cuda: Cuda, allocation: Allocation) -> None:

@@ -13,6 +13,9 @@ __all__ = ["device_uuid", "hand_over", "import_memory", "take_over"]
 #: Numbers of ``cl.h`` and ``cl_ext.h``.
 _DESCRIPTOR, _DEVICE_UUID, _READ_WRITE = 0x2060, 0x106A, 1
 
+#: Errors for a lack of memory: of a buffer, and of the host.
+_OF_MEMORY = (-4, -6)
+
 
 @functools.cache
 def _loader() -> Any:
@@ -43,6 +46,8 @@ def import_memory(context: cl.Context, descriptor: int, size: int) -> cl.Buffer:
     handle = _loader().clCreateBufferWithProperties(
         ctypes.c_void_p(context.int_ptr), properties, flags, whole, None, ctypes.byref(status)
     )
+    if status.value in _OF_MEMORY:
+        raise cl.MemoryError(f"clCreateBufferWithProperties failed with error {status.value}")
     if status.value or not handle:
         raise cl.RuntimeError(f"clCreateBufferWithProperties failed with error {status.value}")
     return cl.Buffer.from_int_ptr(handle, retain=False)

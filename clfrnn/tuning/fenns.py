@@ -72,6 +72,12 @@ class FennsTuning(Section):
     tile_margin: float = number(1.1, least=1)
     #: the same where points were counted in the cells, which happens where they lie unevenly
     tile_margin_uneven: float = number(1.6, least=1)
+    #: tests of a query in its block, as a ratio to the work of one in the cells of a uniform grid, from which on these
+    #: serve (chosen; even clouds have less than 1, a dam on a GPU 2.7, a filament 3.9)
+    most_tests: float = number(3.0, least=0)
+    #: cost of loading a candidate into a tile again for the next queries, in tests of each query (H100, points over
+    #: three decades of scale: 3 and more, a dam: less than 3; on a CPU, a filament: 10)
+    refill: float = number(10.0, gpu=3.0, least=0)
     #: least number of queries of a crowded cell that one group serves
     least_chunk: int = number(256, least=1)
     #: the same, in tiles

@@ -24,3 +24,5 @@ class ListTuning(Section):
     attributes_apart: float = number(6e6)
     #: the same for each point (H200)
     attributes_apart_of_point: float = number(1.5)
+    #: work-items of a group that visits the pairs of a list, a row each: on a CPU an item has such a loop alone
+    visit_group: int = number(1, gpu=128, least=1)

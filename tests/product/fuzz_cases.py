@@ -31,6 +31,8 @@ MOST_TESTS = 400_000
 LISTS = {"search": 3, "query": 4, "hint": 2, "blocks": 2, "budget": 1, "loop": 1}
 OTHERS = {"count": 2, "nearest": 2, "visit": 1}
 K_NEAREST = {"k nearest": 2, "within": 1, "unbounded": 2}
+#: Outliers are found in open space alone.
+APPLICATIONS = {"dbscan": 1, "friends": 1, "outliers": 1}
 
 #: Programs are compiled for these numbers of neighbors, rounded up.
 KS = (1, 2, 4, 7, 8, 13, 16, 33, 60, 150)
@@ -172,10 +174,11 @@ def drawn_question(choices, domain, family):
     """A question of a family in a domain."""
     pick, one = choices.pick, choices.one
     method, dim, dtype, repeats = family
-    call = pick({**LISTS, **OTHERS, **K_NEAREST})
-    attributes = call in {"search", "query", "hint", "blocks"}
-    foreign = pick({False: 5, True: 3})
-    per_query = call != "unbounded" and pick({False: 4, True: 1})
+    applications = {name: times for name, times in APPLICATIONS.items() if name != "outliers" or domain == "open"}
+    call = pick({**LISTS, **OTHERS, **K_NEAREST, **applications})
+    attributes, asks = call in {"search", "query", "hint", "blocks"}, call not in APPLICATIONS
+    foreign = asks and pick({False: 5, True: 3})
+    per_query = asks and call != "unbounded" and pick({False: 4, True: 1})
     boxes = {
         "open": {"none": 6, "lengths": 1, "corners": 1},
         "box": {"lengths": 1, "corners": 1},
@@ -185,7 +188,7 @@ def drawn_question(choices, domain, family):
     box, own = pick(boxes[domain]), domain == "systems" and pick({True: 3, False: 1})
     if domain == "systems" and not own and box == "corners":
         box = "lengths"  # two rows may be the lengths of two systems
-    where = one(sorted(CONDITIONS)) if pick({False: 3, True: 1}) else ""
+    where = one(sorted(CONDITIONS)) if asks and pick({False: 3, True: 1}) else ""
     if (call == "unbounded" and repeats) or (where == "of_points" and (per_query or call == "unbounded")):
         where = ""  # without a radius, images and conditions that read r2 are refused; numpy's have one radius
     return Question(
@@ -194,17 +197,17 @@ def drawn_question(choices, domain, family):
         dtype=dtype,
         domain=domain,
         repeats=repeats,
-        box=box,
+        box="none" if call == "outliers" else box,
         own=own,
         gpu=pick({False: 1, True: 1}),
         crowded=pick({False: 1, True: 1}),
         call=call,
-        k=one(KS) if call in K_NEAREST else 0,
+        k=one(KS) if call in K_NEAREST or not asks else 0,
         where=where,
         foreign=foreign,
         narrow=foreign and dtype == "float64" and pick({False: 3, True: 1}),
         per_query=per_query,
-        include_self=pick({False: 2, True: 1}),
+        include_self=asks and pick({False: 2, True: 1}),
         half=attributes and not foreign and not per_query and pick({False: 2, True: 1}),
         sort=pick({"index": 4, None: 2, "distance": 3}) if attributes else None,
         full=attributes and pick({True: 3, False: 1}),
@@ -238,7 +241,7 @@ def drawn_cases(draw, questions):
     radius = {"fit": 5, "nice": 5, "pair": 3, "spacing": 2, "zero": 1, "tiny": 1, "vanishing": 1, "wide": 3}
     outside = {0: 6, 1: 1, 3: 1} | ({} if unbounded else {40: 2} if box == "cell" else {5000: 2, 100_000: 2})
     offsets = {0.0: 4, -0.5: 3, -0.3: 2, 1.0: 1, -3.0: 1, 17.3: 1} | ({} if box == "cell" else {1000.0: 2})
-    without_index = question.call in {"search", "within", "unbounded"}
+    without_index = question.call in {"search", "within", "unbounded", *APPLICATIONS}
     return Case(
         **vars(question),
         periodic=choices.periodic(dim) if repeats else (False,) * dim,

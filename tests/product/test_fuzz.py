@@ -19,6 +19,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 import pytest
+from cluster_reference import assert_clusters, clusters_of
 from condition_cases import spread
 from conftest import (
     as_gpu,
@@ -35,11 +36,13 @@ from conftest import (
     takes_long_as_gpu,
     tuned,
 )
-from fuzz_cases import DOMAINS, K_NEAREST, WAYS, Case, Held, Maker, drawn_cases, drawn_questions
+from fuzz_cases import APPLICATIONS, DOMAINS, K_NEAREST, WAYS, Case, Held, Maker, drawn_cases, drawn_questions
 from hypothesis import HealthCheck, Phase
 
 import clfrnn
 from clfrnn import reference
+from clfrnn.cluster import dbscan, friends_of_friends
+from clfrnn.geometry import radius_outliers
 
 CASES = int(os.environ.get("CLFRNN_FUZZ_CASES", "12"))
 SEED = int(os.environ.get("CLFRNN_FUZZ_SEED", "1"))
@@ -127,6 +130,9 @@ def check(session, case, data, expected):
         within = {} if case.call == "unbounded" else {"radius": radius}
         same_nearest(clfrnn.nearest(points, k, queries=queries, vectors=True, **within, **place, **asked), expected)
         return
+    if case.call in APPLICATIONS:
+        apply(case, points, radius, expected, place)
+        return
     held = [*data.before, Held(points, data.batch if case.other else None)]
     first = held[0].batch
     index = clfrnn.build_index(held[0].points, data.built, **(place if first is None else {**place, "batch": first}))
@@ -136,6 +142,18 @@ def check(session, case, data, expected):
         asked["radius"] = radius
     answer(index, case, data, expected, queries, asked, listed)
     index.check()
+
+
+def apply(case, points, radius, expected, place):
+    """Ask what stands on a search, and compare."""
+    if case.call == "dbscan":
+        assert_clusters(dbscan(points, radius, case.k, **place), clusters_of(expected, case.k))
+    elif case.call == "friends":
+        found = friends_of_friends(points, radius, min_members=case.k, **place)
+        assert_clusters(found, clusters_of(expected, 1, min_members=case.k))
+    else:
+        stay = radius_outliers(points, radius, case.k, **place)
+        assert np.array_equal(stay.get(), counts_of(expected) >= case.k)
 
 
 def answer(index, case, data, expected, queries, asked, listed):

@@ -194,8 +194,15 @@ def test_networkx(session, found):
         clfrnn.search(POINTS, RADIUS, half=True, session=session).to_networkx()
     )
     assert parts == clfrnn.cluster.friends_of_friends(POINTS, RADIUS, session=session).num_clusters
-    with pytest.raises(clfrnn.InvalidInputError, match="7 queries for 400 points"):
-        clfrnn.search(POINTS, RADIUS, queries=POINTS[:7], session=session).to_networkx()
+    assert networkx.utils.graphs_equal(graph, pickle.loads(pickle.dumps(found.to_host())).to_networkx())
+    for number in (7, 400):
+        others = clfrnn.search(POINTS, RADIUS, queries=POINTS[:number] + 0.5, session=session)
+        for each in (others, others.to_host()):
+            with pytest.raises(clfrnn.InvalidInputError, match=f"{number} queries for 400 points"):
+                each.to_networkx()
+    block = next(clfrnn.build_index(POINTS, RADIUS, session=session).query_blocks(max_bytes=2_000))
+    with pytest.raises(clfrnn.InvalidInputError, match="queries for 400 points"):
+        block.to_networkx()
     with pytest.raises(clfrnn.InvalidInputError, match="to_networkx: query .* sees several images"):
         clfrnn.search(POINTS, 0.7, box=[1, 1], session=session).to_networkx()
 

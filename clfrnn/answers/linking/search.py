@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ...conditions import Condition
 from ...config import INT
@@ -20,6 +21,7 @@ from ..visit import visit
 from .cliques import Cliques, has_cliques
 from .numbering import begin_core_trees, begin_trees
 from .unions import TAKE_BORDER, unions_for
+from .weights import LEAST_RATING, WEIGHTS_IN_REACH, in_two
 
 __all__ = ["LinkSearch"]
 
@@ -51,6 +53,16 @@ class LinkSearch:
         #: which later calls need
         self._cliques: Cliques | None = None
 
+    @property
+    def num_points(self) -> int:
+        """The number of points."""
+        return self._traversal.num_points
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype in which points are searched."""
+        return self._traversal.dtype
+
     def connected(self) -> tuple[DeviceArray[np.int32], DeviceArray[Any]]:
         """Links between all neighbors, and that all points are core; both (n,)."""
         links = self._numbers()
@@ -61,12 +73,18 @@ class LinkSearch:
             self._visit(unions_for(self._session.profile).of_all, forest=links)
         return links, core
 
-    def connected_cores(self, least: int) -> tuple[DeviceArray[np.int32], DeviceArray[Any], DeviceArray[Any]]:
+    def connected_cores(
+        self, least: int, weights: npt.NDArray[np.float64] | None = None
+    ) -> tuple[DeviceArray[np.int32], DeviceArray[Any], DeviceArray[Any]]:
         """Links between core points, which are core, and which others have a neighbor; all (n,).
 
-        A point is core where at least `least` points are within reach, itself counted; other points have the link -1.
+        A point is core where at least `least` points are within reach, itself counted, or points whose `weights` amount
+        to as much; other points have the link -1.
         """
-        if self._grid is not None:
+        if weights is not None:
+            links, least = self._rate_by_weight(least, weights), LEAST_RATING
+            self._cliques = None if self._grid is None else Cliques(self._grid)
+        elif self._grid is not None:
             links, self._cliques = self._numbers(), Cliques(self._grid)
             self._cliques.count(links, enough=least - 1)
         else:
@@ -85,6 +103,15 @@ class LinkSearch:
         else:
             self._visit(TAKE_BORDER, core=core, border=border, labels=labels)
         self._session.publish(None, core, labels)  # the last launch reads one and writes the other
+
+    def _rate_by_weight(self, least: int, weights: npt.NDArray[np.float64]) -> DeviceArray[np.int32]:
+        """Ratings in place of numbers of neighbors, by which :func:`begin_core_trees` tells what each point is."""
+        ratings, dtype = self._numbers(), self._traversal.dtype
+        own = self._session.upload(in_two(weights, dtype), purpose="the weights of points")
+        from_least = in_two(np.array([-float(least)]), dtype)
+        given = {"weights": own, "begin": float(from_least[0, 0]), "rest": float(from_least[0, 1])}
+        self._visit(WEIGHTS_IN_REACH, ratings=ratings, **given)
+        return ratings
 
     def _numbers(self) -> DeviceArray[np.int32]:
         return self._session.allocate(self._traversal.num_points, INT, purpose="the links between points")

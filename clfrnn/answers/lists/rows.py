@@ -177,6 +177,7 @@ class Rows:
             num_points=self.traversal.num_points,
             dtype=columns.dtype,
             images=columns.images,
+            of_points=request.queries is None and end - first == self.traversal.num_points,
             device=self.traversal.session.profile.name,
             session=self.traversal.session,
         )

@@ -1,4 +1,4 @@
-"""``clfrnn clean``: the points of a file without those that stand alone."""
+"""``clfrnn clean``: the points of a file without those that stand alone, or one of each voxel."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..arguments import Finite
 from .cloud import check_output, check_plot, read_cloud, working, write_vertices
 from .options import of_a_cloud, output_option, plot_option, radius_option
 
@@ -28,14 +29,22 @@ __all__ = ["clean"]
     type=float,
     help="A point stays where its mean distance exceeds that of all points by at most that many standard deviations.",
 )
+@click.option(
+    "--voxel",
+    type=Finite(min=0, min_open=True),
+    metavar="SIZE",
+    help="Keep one point of each voxel of that side, the one nearest to its middle; of those that stay by the other "
+    "options, where these are given.",
+)
 @output_option("Write the points that stay, a .ply file; without it they are counted.")
 @plot_option("Draw the points that stay, and those that are left out")
 def clean(points: Path, *, output: Path | None, plot: Path | None, **given: Any) -> None:
-    """Leave out the points of a file that stand alone.
+    """Leave out the points of a file that stand alone, or thin them evenly.
 
     Points stay that have enough neighbors within a radius (--radius, --min-neighbors), or whose mean distance to their
-    nearest neighbors is about that of most points (--k, --ratio). POINTS is a file as for `clfrnn search`. The points
-    that stay are written in their order; of other columns in the file nothing is written.
+    nearest neighbors is about that of most points (--k, --ratio), or one in each voxel (--voxel). POINTS is a file as
+    for `clfrnn search`. The points that stay are written in their order; of other columns in the file nothing is
+    written.
     """
     _check(given)
     if output is not None:
@@ -64,18 +73,43 @@ def _check(given: dict[str, Any]) -> None:
             f"{named[0][0]}, {named[1][0]}: expected --radius with --min-neighbors, or --k with --ratio, got some of "
             "both; leave out those of one way"
         )
+    if given["voxel"] is not None and not any(named):
+        return
     if len(named[0]) + len(named[1]) < 2:
         came = (named[0] + named[1] or ["neither"])[0]
         raise click.UsageError(
-            f"Missing option: expected --radius with --min-neighbors, or --k with --ratio, got {came}; say which "
-            "points stay, as in --k 16 --ratio 2"
+            f"Missing option: expected --radius with --min-neighbors, --k with --ratio, or --voxel, got {came}; say "
+            "which points stay, as in --k 16 --ratio 2"
         )
 
 
 def _stays(cloud: Any, given: dict[str, Any], session: Session) -> np.ndarray[Any, Any]:
     """True for the points that stay."""
+    import numpy as np
+
     from ...geometry import radius_outliers, statistical_outliers
 
     if given["radius"] is not None:
-        return radius_outliers(cloud, given["radius"], given["min_neighbors"], session=session).get()
-    return statistical_outliers(cloud, given["k"], given["ratio"], session=session).get()
+        stays = radius_outliers(cloud, given["radius"], given["min_neighbors"], session=session).get()
+    elif given["k"] is not None:
+        stays = statistical_outliers(cloud, given["k"], given["ratio"], session=session).get()
+    else:
+        stays = np.ones(len(cloud), bool)
+    return stays if given["voxel"] is None else _thinned(cloud, stays, given["voxel"], session)
+
+
+def _thinned(cloud: Any, stays: np.ndarray[Any, Any], size: float, session: Session) -> np.ndarray[Any, Any]:
+    """True for one of the points that stay in each voxel."""
+    import numpy as np
+
+    from ...geometry import voxel_downsample
+
+    rows = np.flatnonzero(stays)
+    found = voxel_downsample(cloud[rows], size, reduce="nearest_to_center", session=session)
+    voxel_of, middle = found.voxel_of.get(), found.points.get()
+    same = np.flatnonzero((cloud[rows] == middle[voxel_of]).all(axis=1))
+    first = same[np.unique(voxel_of[same], return_index=True)[1]]
+    click.echo(f"voxels   {len(first):,} of side {size:g}, for {len(rows):,} points")
+    thinned = np.zeros(len(cloud), bool)
+    thinned[rows[first]] = True
+    return thinned

@@ -15,7 +15,12 @@ __all__ = ["normals"]
 
 @click.command()
 @of_a_cloud
-@radius_option("The radius of the ball whose points a normal is of, in the unit of the coordinates.", required=True)
+@radius_option("The radius of the ball whose points a normal is of, in the unit of the coordinates.")
+@click.option(
+    "--k",
+    type=click.IntRange(min=4),
+    help="How many nearest points a normal is of, the point itself among them; with --radius, of those within it.",
+)
 @click.option(
     "--viewpoint",
     type=float,
@@ -31,7 +36,8 @@ def normals(
     *,
     output: Path,
     plot: Path | None,
-    radius: float,
+    radius: float | None,
+    k: int | None,
     viewpoint: tuple[float, ...] | None,
     orient: bool,
     **given: Any,
@@ -39,8 +45,8 @@ def normals(
     """Find the normal of a surface at each of its points in a file.
 
     POINTS is a file as for `clfrnn search`, in 3D. The vertices of the .ply file have x, y, z, the normal as nx, ny,
-    nz, and the curvature, from 0 on a plane to 1/3. Where a point has fewer than three neighbors in its ball, normal
-    and curvature are nan.
+    nz, and the curvature, from 0 on a plane to 1/3. Where a point has fewer than three neighbors within --radius,
+    normal and curvature are nan.
     """
     import numpy as np
 
@@ -48,6 +54,13 @@ def normals(
 
     if orient and viewpoint is not None:
         raise click.UsageError("--orient, --viewpoint: expected one of the two, got both; leave one of them out")
+    if radius is None and (k is None or orient):
+        raise click.UsageError(
+            "Missing option '--radius': say how far neighbors may be whose normals are turned, as in --radius 0.1"
+            if orient
+            else "Missing option '--radius' or '--k': say how far the points of a normal may be, as in --radius 0.1, "
+            "or how many of the nearest to take, as in --k 16"
+        )
     check_output(output, points, (".ply",))
     check_plot(plot, points)
     if orient:
@@ -56,8 +69,10 @@ def normals(
         library("scipy.sparse.csgraph", "scipy", "--orient")
     cloud = read_cloud(points, given, dims=(3,))
     with working("finding normals", points, cloud, given["device"]) as session:
-        found = geometry.normals(cloud, radius, viewpoint=viewpoint, session=session)
-        turned = geometry.orient(cloud, found.normals, radius, session=session) if orient else found.normals
+        found = geometry.normals(cloud, radius, k=k, viewpoint=viewpoint, session=session)
+        turned = found.normals
+        if orient and radius is not None:
+            turned = geometry.orient(cloud, turned, radius, session=session)
         vectors, curvature = turned.get(), found.curvature.get()
         none = int(np.isnan(vectors[:, 0]).sum())
         without = f"; {none:,} points have fewer than 3 neighbors, and nan" if none else ""

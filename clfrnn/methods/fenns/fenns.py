@@ -22,6 +22,9 @@ from ...runtime.scratch import Scratch
 from ...runtime.session import Session
 from ...tuning import Tuning
 from ..domain_tables.tables import Images
+from ..grid.cost_model import work_of_query
+from ..grid.plan import CellPlan
+from ..grid.uniform_grid import UniformGrid, UniformGridStructure
 from ..options import check_shape
 from ..request import QueryRequest
 from ..structure import NewPoints, Readers, SearchStructure
@@ -34,6 +37,23 @@ __all__ = ["Fenns", "FennsStructure"]
 
 #: Position of the grid's shape among the arguments of the walk.
 _SHAPE = 5
+
+
+class _CrowdedStructure(UniformGridStructure):
+    """The cells of a uniform grid, which are counted in global memory and so may be many."""
+
+    def describe(self) -> list[str]:
+        why = "points crowd in coarse cells, which are as many as local memory counts"
+        return [f"coarse grid: none, as {why}; the cells of uniform_grid serve", *super().describe()]
+
+
+class _CrowdedGrid(UniformGrid):
+    """What takes the place of coarse cells where points crowd in these."""
+
+    structure = _CrowdedStructure
+
+
+_WHERE_CROWDED = _CrowdedGrid()
 
 
 class Fenns:
@@ -55,8 +75,12 @@ class Fenns:
         low, high = problem.without_strays
         return plan_fenns(problem, profile, tuning, low=low, high=high)
 
-    def refit(self, plan: FennsPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning) -> FennsPlan | None:
+    def refit(
+        self, plan: FennsPlan | CellPlan, problem: Problem, profile: DeviceProfile, tuning: Tuning
+    ) -> FennsPlan | CellPlan | None:
         """Fit the cells to the points, with blocks that fit the same tiles."""
+        if isinstance(plan, CellPlan):
+            return _WHERE_CROWDED.refit(plan, problem, profile, tuning)
         return None if problem.has_outgrown_survey else refit_fenns(plan, problem, profile, tuning)
 
     def place(
@@ -64,11 +88,13 @@ class Fenns:
         session: Session,
         problem: Problem,
         checks: DeferredChecks,
-        plan: FennsPlan,
+        plan: FennsPlan | CellPlan,
         *,
         new: NewPoints,
-    ) -> FennsStructure:
-        """Sort the points into the coarse cells of a plan."""
+    ) -> SearchStructure:
+        """Sort the points into the coarse cells of a plan, or into those of a uniform grid."""
+        if isinstance(plan, CellPlan):
+            return _WHERE_CROWDED.place(session, problem, checks, plan, new=new)
         return FennsStructure(session, problem, checks, plan, new=new)
 
     def build(
@@ -79,18 +105,34 @@ class Fenns:
         plan: FennsPlan,
         *,
         new: NewPoints,
-    ) -> FennsStructure:
-        """Sort the points into coarse cells, and again into others where the density is not as expected."""
-        index = self.place(session, problem, checks, plan, new=new)
+    ) -> SearchStructure:
+        """Sort points into coarse cells, and again into others where the density is not as expected.
+
+        Local memory counts few coarse cells. Where points crowd in some of these, the cells of a uniform grid serve.
+        """
+        index = FennsStructure(session, problem, checks, plan, new=new)
         survey = dataclasses.replace(problem.survey, counted=index.density())
         foreseen = problem.survey.density(problem.radius)
         about = session.tuning.fenns.as_foreseen + 4 * math.sqrt(2 / index.cell_grid.cells)  # few cells are uncertain
-        if not survey.counted or foreseen / about <= survey.counted <= foreseen * about:
+        if survey.counted and not foreseen / about <= survey.counted <= foreseen * about:
+            del index  # the pool gives its memory to the next structure
+            counted = dataclasses.replace(problem, survey=survey)
+            plan = self.plan(counted, session.profile, session.tuning)
+            index = FennsStructure(session, counted, checks, plan, new=new)
+        crowded = _where_crowded(problem, session, tests=index.tests_by_counts(foreseen))
+        if plan.requested or crowded is None:
             return index
-        del index  # the pool gives its memory to the next structure
-        counted = dataclasses.replace(problem, survey=survey)
-        plan = self.plan(counted, session.profile, session.tuning)
-        return self.place(session, counted, checks, plan, new=new)
+        del index
+        cells = _WHERE_CROWDED.plan(crowded, session.profile, session.tuning)
+        return _WHERE_CROWDED.place(session, crowded, checks, cells, new=new)
+
+
+def _where_crowded(problem: Problem, session: Session, *, tests: float) -> Problem | None:
+    """The problem with a uniform grid's options, where a query would test many times as many candidates by FENNS."""
+    grid = dataclasses.replace(problem, options={**problem.options, **_WHERE_CROWDED.check({})})
+    sides = _WHERE_CROWDED.plan(grid, session.profile, session.tuning).sides
+    crowded = tests > session.tuning.fenns.most_tests * work_of_query(grid, session.tuning, sides)
+    return grid if crowded else None
 
 
 class FennsStructure(SearchStructure):
@@ -225,6 +267,21 @@ class FennsStructure(SearchStructure):
         held, volume = self._counts(), math.prod(self._plan.grid.sides)
         others = float(held @ held) / max(1, self.problem.n) - 1
         return others / volume if volume > 0 < others and math.isfinite(others / volume) else 0.0
+
+    def tests_by_counts(self, density: float) -> float:
+        """Candidates that a query tests on average, as points were counted; those that fill a tile again cost more.
+
+        `density` is that of the points within the radius around a point.
+        """
+        plan, radius, n = self._plan, self.problem.radius, max(1, self.problem.n)
+        held, sides = self._counts(), plan.grid.sides
+        seen = np.minimum(held * math.prod(1 + 2 * radius / side for side in sides), n)
+        if not plan.config.tile:
+            return float(held @ seen) / n
+        fine = math.prod(min(1.0, 3 / many) for many in plan.fine_shape)
+        near = np.minimum(seen, np.maximum(seen * fine, density * (3 * radius) ** self.problem.dim))
+        again = np.where(seen > plan.config.tile, self.session.tuning.fenns.refill * seen, 0)
+        return float(held @ (near + again)) / n
 
     def arguments(self) -> tuple[Any, ...]:
         return self._placed.walk

@@ -64,6 +64,28 @@ def test_cleaning_counts_in_any_dimension(place, tmp_path):
     assert "cloud.csv: expected 3 coordinates a point, got 2; choose" in printed
 
 
+def test_one_point_of_each_voxel_stays(place, session, cloud, tmp_path, plyfile):
+    """Of those that the other options let stay."""
+    output = tmp_path / "out.ply"
+    for way, points in (((), read(cloud).points), (("--k", 4, "--ratio", 3), BALL)):
+        status, printed = run("clean", cloud, "--device", place, *way, "--voxel", 0.4, "-o", output)
+        assert status == 0, printed
+        middle = geometry.voxel_downsample(points, 0.4, reduce="nearest_to_center", session=session).points.get()
+        assert f"voxels   {len(middle):,} of side 0.4, for {len(points):,} points" in printed
+        written = read(output).points
+        assert sorted(map(tuple, written)) == sorted(map(tuple, middle))
+        assert len(written) < len(points)
+
+
+def test_normals_of_the_k_nearest(place, session, cloud, tmp_path, plyfile):
+    output = tmp_path / "out.ply"
+    status, printed = run("normals", cloud, "--device", place, "--k", 8, "-o", output)
+    assert status == 0, printed
+    _, written = vertices(plyfile, output)
+    expected = geometry.normals(read(cloud).points, k=8, session=session).normals.get()
+    assert np.allclose(np.stack([written[name] for name in ("nx", "ny", "nz")], axis=1), expected, equal_nan=True)
+
+
 @pytest.mark.parametrize("single", [True, False])
 def test_normals_stand_beside_points(place, session, cloud, tmp_path, plyfile, single):
     output = tmp_path / "out.ply"
@@ -192,7 +214,7 @@ def test_pictures_want_a_package_and_a_format(cloud, tmp_path, monkeypatch, extr
         assert "points" not in printed, "it is said before the work"
 
 
-CLEAN = "expected --radius with --min-neighbors, or --k with --ratio, got"
+CLEAN = "expected --radius with --min-neighbors, --k with --ratio, or --voxel, got"
 
 
 @pytest.mark.parametrize(
@@ -201,7 +223,11 @@ CLEAN = "expected --radius with --min-neighbors, or --k with --ratio, got"
         ("clean {cloud}", 2, f"{CLEAN} neither; say which points stay, as in --k 16 --ratio 2"),
         ("clean {cloud} --k 3", 2, f"{CLEAN} --k; say"),
         ("clean {cloud} --min-neighbors 3", 2, f"{CLEAN} --min-neighbors; say"),
-        ("clean {cloud} --k 3 --ratio 1 --radius 2", 2, f"{CLEAN} some of both; leave out those of one way"),
+        (
+            "clean {cloud} --k 3 --ratio 1 --radius 2",
+            2,
+            "or --k with --ratio, got some of both; leave out those of one way",
+        ),
         ("clean {cloud} --k 3 --ratio nan", 1, "ratio: expected a finite number"),
         ("clean {cloud} --k 3 --ratio 1 -o out.xyz", 2, "a name that ends in .ply, got out.xyz; call it, say, out.ply"),
         ("clean {cloud} --k 3 --ratio 1 -o no/out.ply", 2, "--output: there is no folder no; make it first"),
@@ -209,6 +235,10 @@ CLEAN = "expected --radius with --min-neighbors, or --k with --ratio, got"
         ("normals {cloud} --radius 1", 2, "'-o'; add it, as in: clfrnn normals cloud.npy --radius 0.1 -o normals.ply"),
         ("normals {cloud} --radius 1 -o a.ply --orient --viewpoint 0 0 1", 2, "--orient, --viewpoint: expected one of"),
         ("normals {cloud} --radius 1 -o a.ply --viewpoint 0 0 no", 2, "'no' is not a valid float"),
+        ("normals {cloud} -o a.ply", 2, "Missing option '--radius' or '--k': say how far the points of a normal"),
+        ("normals {cloud} --k 8 --orient -o a.ply", 2, "Missing option '--radius': say how far neighbors may be"),
+        ("normals {cloud} --k 3 -o a.ply", 2, "pass a whole number of at least 4"),
+        ("clean {cloud} --voxel 0", 2, "pass a number above 0"),
         ("surface {cloud} --spacing 0.2 --radius 0.3 -o a.ply", 2, "--spacing: expected at most half of --radius, got"),
         ("surface {cloud} --spacing 0 --radius 0.3 -o a.ply", 2, "pass a number above 0 (the side of a voxel"),
         ("surface {cloud} --spacing 1 --radius nan -o a.ply", 2, "nan is not finite"),

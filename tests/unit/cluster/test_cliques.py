@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pyopencl.array as cla
 import pytest
+from cluster_reference import assert_clusters, twin
 from conftest import POINTS, RECORDED, as_gpu, launched, takes_long_as_gpu, truth, tuned, with_tuning
-from test_clusters import assert_clusters, twin
 
 import clfrnn
 from clfrnn import clouds

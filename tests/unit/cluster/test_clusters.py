@@ -5,56 +5,19 @@ import pickle
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, counts_of, rows_of, takes_long_as_gpu
+from cluster_reference import assert_clusters, in_order, twin
+from conftest import POINTS, as_gpu, takes_long_as_gpu
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
 import clfrnn
-from clfrnn import clouds, reference
+from clfrnn import clouds
 from clfrnn.answers.linking import search
 from clfrnn.cluster import Clusters, dbscan, friends_of_friends
 from clfrnn.methods import METHODS
 
 SIZE = min(POINTS, 500)
-
-
-def in_order(part, members):
-    """Labels of the parts that have members, in the order of their first members; -1 elsewhere."""
-    labels = np.full(len(part), -1, np.int32)
-    if members.any():
-        _, first, which = np.unique(part[members], return_index=True, return_inverse=True)
-        labels[members] = np.argsort(np.argsort(first))[which]
-    return labels
-
-
-def twin(points, eps, min_samples, *, min_members=1, **domain):
-    """Labels and core points by numpy's pairs: what the contract says, word by word."""
-    found = reference.neighbors(points, eps, **domain)
-    n, rows, others = len(points), rows_of(found), found.indices
-    core = counts_of(found) + 1 >= min_samples
-    linked = core[rows] & core[others]
-    _, part = connected_components(coo_array((np.ones(linked.sum()), (rows[linked], others[linked])), shape=(n, n)))
-    enough = np.bincount(part, minlength=n)[part] >= min_members
-    labels = in_order(part, core & enough)
-    lowest = np.full(n, n)
-    border = ~core[rows] & core[others]
-    np.minimum.at(lowest, rows[border], labels[others[border]])
-    return np.where(lowest < n, lowest, labels), core
-
-
-def assert_clusters(found, expected):
-    """Labels, core points, the number and the sizes, on the device and on the host."""
-    labels, core = expected
-    assert found.labels.dtype == np.int32
-    assert found.core.dtype == np.dtype(bool)
-    assert np.array_equal(found.labels.get(), labels)
-    assert np.array_equal(found.core.get(), core)
-    assert found.num_clusters == labels.max(initial=-1) + 1
-    sizes = np.bincount(labels[labels >= 0], minlength=found.num_clusters)
-    for each in (found, found.to_host()):
-        assert each.sizes.dtype == np.int32
-        assert np.array_equal(np.asarray(each.sizes), sizes)
 
 
 def check_both(points, distance, min_samples, *, session, options, **domain):
@@ -400,3 +363,39 @@ def test_batches(session, method, domain):
             assert len(np.unique(np.stack([labels, theirs]), axis=1).T) == len(np.unique(theirs))
             assert np.array_equal(found.core[own], single.to_host().core)
     assert friends.num_clusters == len(np.unique(friends.labels[friends.labels >= 0]))
+
+
+# --- weights ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("least", [1, 4])
+@pytest.mark.parametrize("domain", [{}, {"box": (1.0, 1.0)}], ids=["open", "box"])
+@pytest.mark.parametrize("low", [0, -2])
+def test_points_that_count_by_weights(session, dtype, least, domain, low):
+    points = clouds.duplicates(SIZE, 2, seed=6).astype(dtype)
+    weights = np.random.default_rng(7).integers(low, 4, SIZE) / 2
+    eps = 0.6 * SIZE**-0.5
+    for given in (weights, weights.tolist(), cla.to_device(session.queue, weights.astype(np.float32))):
+        found = dbscan(points, eps, least, sample_weight=given, session=session, **domain)
+        assert_clusters(found, twin(points, eps, least, weights=weights, **domain))
+    assert_clusters(dbscan(points, eps, least, sample_weight=1, session=session), twin(points, eps, least))
+
+
+def test_weights_at_the_threshold(session, dtype):
+    """Ten tenths are one, and what float32 does not hold is not lost."""
+    points = np.zeros((10, 2), dtype)
+    assert dbscan(points, 1.0, 1, sample_weight=0.1, session=session).core.get().all()
+    assert not dbscan(points, 1.0, 1, sample_weight=np.nextafter(0.1, 0) - 1e-12, session=session).core.get().any()
+    for more in (0, 1):
+        weights = [2.0**24, 1.0, -(2.0**24), more, 0, 0, 0, 0, 0, 0]
+        assert dbscan(points, 1.0, 2, sample_weight=weights, session=session).core.get().all() == bool(more)
+    assert dbscan(points, 1.0, 2**24 + 1, sample_weight=[2**24 + 1] + [0] * 9, session=session).core.get().all()
+    assert not dbscan(points, 1.0, 1, sample_weight=[0] * 10, session=session).core.get().any()
+
+
+@pytest.mark.parametrize(
+    "weights", [[1.0], [1, 2, 3, 4], [[1], [1], [1]], "abc", [1, 2, "3"], [1.0, np.nan, 1.0], np.inf]
+)
+def test_weights_that_are_refused(weights):
+    with pytest.raises(clfrnn.InvalidInputError, match="^sample_weight: expected"):
+        dbscan(np.zeros((3, 2)), 1.0, 2, sample_weight=weights)

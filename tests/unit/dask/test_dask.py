@@ -22,19 +22,16 @@ BOX = {"box": (1.0, 1.0, 1.0)}
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
-    """Two processes, which start anew where they die."""
+    """Two processes, which start anew where they die, and print no errors that their client raises."""
     folder = tmp_path_factory.mktemp("dask")
-    with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address=None,
-            local_directory=folder,
-        ) as local,
-        distributed.Client(local) as found,
-    ):
-        yield found
+    given = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DASK_LOGGING__DISTRIBUTED", "critical")
+        with (
+            distributed.LocalCluster(**given, local_directory=folder) as local,
+            distributed.Client(local) as found,
+        ):
+            yield found
 
 
 @pytest.fixture(scope="module")

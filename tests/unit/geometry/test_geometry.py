@@ -126,3 +126,57 @@ def test_bad_arguments(call, message):
     with pytest.raises(clfrnn.InvalidInputError) as caught:
         call(np.zeros((4, 3), np.float32))
     assert str(caught.value).startswith(message)
+
+
+def twin_of_rows(points, k, radius=np.inf):
+    """Eigenvalues and eigenvectors of the k nearest points within a radius, the point among them, and their numbers."""
+    far, near = KDTree(points.astype(float)).query(points.astype(float), k, distance_upper_bound=radius)
+    far, near = far.reshape(len(points), -1), near.reshape(len(points), -1)
+    values, vectors = np.zeros(points.shape), np.zeros((*points.shape, points.shape[1]))
+    for i, row in enumerate(near):
+        mine = points[row[np.isfinite(far[i])]].astype(float)
+        values[i], vectors[i] = np.linalg.eigh(np.cov(mine.T, bias=True)) if len(mine) > 1 else (0, 0)
+    return values, vectors, np.isfinite(far).sum(axis=1)
+
+
+@pytest.mark.parametrize("radius", [None, 0.15])
+def test_normals_of_the_k_nearest(session, dim, dtype, radius):
+    points = sphere(N, dim, dtype, offset=3.0)
+    k = 12
+    found = normals(points, radius, k=k, session=session)
+    values, vectors, many = twin_of_rows(points, k, np.inf if radius is None else radius)
+    assert np.array_equal(found.counts.get(), many)
+    known = many > dim
+    assert 0 < known.sum() <= N
+    assert np.allclose(found.eigenvalues.get()[known], values[known], atol=1e-5 * values.max())
+    well = known & (values[:, 1] > 2 * values[:, 0]) & (values[:, 0] > 1e-3 * values[:, -1])
+    assert (angles(found.normals.get()[well], vectors[well, :, 0]) < 1e-2).mean() > 0.99
+    assert np.isnan(found.normals.get()[~known]).all()
+    again = normals(points, radius, k=k, session=session)
+    assert all(one.get().tobytes() == other.get().tobytes() for one, other in zip(found, again, strict=True))
+    inward = normals(points, radius, k=k, viewpoint=[3.0] * dim, session=session).normals.get()[known]
+    assert (((3.0 - points[known]) * inward).sum(axis=1) > 0).all()
+
+
+def test_k_nearest_of_few_and_equal_points(session, dtype):
+    """A k above the number of points takes all of them; points at one place have no direction but a normal."""
+    few = sphere(5, 3, dtype)
+    assert normals(few, k=40, session=session).counts.get().tolist() == [5] * 5
+    same = normals(np.ones((9, 3), dtype), k=4, session=session)
+    assert np.allclose(np.linalg.norm(same.normals.get(), axis=1), 1)
+    assert np.array_equal(same.eigenvalues.get(), np.zeros((9, 3)))
+    for n in (0, 1):
+        alone = normals(few[:n], k=4, session=session)
+        assert alone.normals.shape == (n, 3)
+        assert np.isnan(alone.normals.get()).all()
+    for scale in (1e-12, 1e12):
+        scaled = normals(few * dtype.type(scale), k=5, session=session).normals.get()
+        assert np.allclose(scaled, normals(few, k=5, session=session).normals.get(), atol=1e-3)
+
+
+def test_normals_of_neither_radius_nor_k(session):
+    with pytest.raises(clfrnn.InvalidInputError, match="radius, k: expected a radius, or k, got neither"):
+        normals(np.ones((9, 3)), session=session)
+    for k in (0, 3, -1, 2.5, True, "8"):
+        with pytest.raises(clfrnn.InvalidInputError, match="k: expected a whole number of at least 4"):
+            normals(np.ones((9, 3)), k=k, session=session)

@@ -101,6 +101,43 @@ def test_counts(both, m):
             np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
+def kinds_of(found):
+    """What callers see of a result beside its numbers: types, dtypes and shapes."""
+    if isinstance(found, tuple):
+        return [kinds_of(each) for each in found]
+    if isinstance(found, np.ndarray):
+        return found.dtype, found.shape, [kinds_of(each) for each in found.ravel()] if found.dtype == object else None
+    return type(found), len(found) if isinstance(found, (list, dict, set)) else None
+
+
+@pytest.mark.parametrize("queries", [0, 1, 5, (), (2, 3), (0, 2)])
+def test_types_are_scipys(session, queries):
+    if not session.profile.fp64:
+        pytest.skip("scipy computes in float64")
+    rng = np.random.default_rng(6)
+    points, rows = rng.random((30, 3)), rng.random((*np.atleast_1d(np.array(queries, int)), 3))
+    weights = np.arange(30.0)
+    for asked in (
+        *[lambda tree, k=k: tree.query(rows, k) for k in (1, 1.0, 3, 40, [2], (1.0, 4), np.array([2, 3]), range(1, 3))],
+        *[
+            lambda tree, r=r: tree.query_ball_point(rows, r)
+            for r in (0.5, np.full(rows.shape[:-1], 0.5), np.float32(0.5))
+        ],
+        lambda tree: tree.query_ball_point(rows, 0.5, return_length=True),
+        *[lambda tree, r=r: tree.count_neighbors(tree, r) for r in (0.5, [0.5], [], [0.1, 0.5])],
+        *[
+            lambda tree, w=w: tree.count_neighbors(tree, 0.5, weights=w)
+            for w in (weights, (None, weights), (None, None))
+        ],
+        *[
+            lambda tree, kind=kind: tree.sparse_distance_matrix(tree, 0.1, output_type=kind)
+            for kind in ("dict", "ndarray")
+        ],
+        *[lambda tree, kind=kind: tree.query_pairs(0.2, output_type=kind) for kind in ("set", "ndarray")],
+    ):
+        assert kinds_of(asked(KDTree(points, session=session))) == kinds_of(asked(spatial.KDTree(points)))
+
+
 def test_lattices_have_neighbors_at_exactly_the_radius(session):
     points = np.stack(np.meshgrid(*[np.arange(6.0)] * 3), axis=-1).reshape(-1, 3)
     if not session.profile.fp64:
@@ -163,18 +200,24 @@ def test_trees_are_pickled_and_copied(session):
         (lambda tree: tree.query([0, 0], k=0), "k: .*at least 1"),
         (lambda tree: tree.query([0, 0], k=None), "k must be an integer or"),
         (lambda tree: tree.query([0, 0], eps=-1), "eps: "),
+        (lambda tree: tree.query([0, 0], k=1.5), "k must be an integer or"),
+        (lambda tree: tree.query([0, 0], k=[1, 0]), "k must be an integer or"),
         (lambda tree: tree.query([0, 0], workers=0), "workers: "),
+        (lambda tree: tree.query([0, 0], workers=-2), "workers: "),
+        (lambda tree: tree.query([0, 0], distance_upper_bound=-1), "distance_upper_bound: .*at least 0"),
         (lambda tree: tree.query([0, 0, 0]), r"x: expected shape \(..., 2\)"),
         (lambda tree: tree.query([0, np.nan]), "x: .*must be finite"),
         (lambda tree: tree.query_ball_point([0, 0], -1), "r: .*at least 0"),
         (lambda tree: tree.query_ball_point([[0, 0]], ["a"]), "r: "),
         (lambda tree: tree.query_ball_point([[0, 0]] * 2, [1, 2, 3]), "r: .*fit queries"),
+        (lambda tree: tree.query_ball_point([0, 0], [1, 2]), "r: .*fit queries"),
         (lambda tree: tree.query_pairs(1, output_type="list"), "output_type: "),
         (lambda tree: tree.query_pairs([1, 2]), "r: expected one number"),
         (lambda tree: tree.count_neighbors(tree, [[1]]), "r: .*flat"),
         (lambda tree: tree.count_neighbors(tree, [2, 1], cumulative=False), "r: .*do not decrease"),
         (lambda tree: tree.count_neighbors(tree, 1, weights=[1]), "weights: "),
         (lambda tree: tree.count_neighbors(tree, 1, weights=(None,)), "weights: "),
+        (lambda tree: tree.count_neighbors(tree, 1, weights=(None, [1, np.inf])), "weights: .*finite"),
         (lambda tree: tree.count_neighbors(KDTree(tree.data), 1, weights=[1, 1]), "weights: "),
         (lambda tree: tree.query_ball_tree(spatial.KDTree(tree.data), 1), "other: "),
         (lambda tree: tree.query_ball_tree(KDTree([[0.0]]), 1), "other: "),
@@ -191,3 +234,21 @@ def test_trees_are_pickled_and_copied(session):
 def test_what_is_refused(call, words):
     with pytest.raises(ValueError, match=words):
         call(KDTree([[0.0, 0.0], [1.0, 1.0]]))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda tree: tree.query([0, 0], k="2"),
+        lambda tree: tree.query([0, 0], distance_upper_bound=None),
+        lambda tree: tree.query([0, 0], eps="a"),
+        lambda tree: tree.query([0, 0], p=None),
+        lambda tree: tree.query([0, 0], workers=1.5),
+        lambda tree: tree.query_pairs([1, 2]),
+        lambda _: KDTree([[0.0]], leafsize="a"),
+    ],
+)
+def test_what_scipy_raises_a_type_error_for(call):
+    for kind in (KDTree, spatial.KDTree):
+        with pytest.raises(TypeError):
+            call(kind([[0.0, 0.0], [1.0, 1.0]]))

@@ -1,5 +1,6 @@
 """The face of scikit-learn gives what scikit-learn gives: beside it, and in pipelines that go on from its graphs."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -9,6 +10,7 @@ from conftest import needs_fp64
 from clfrnn.interop import sklearn as ours
 
 neighbors = pytest.importorskip("sklearn.neighbors")
+InvalidParameterError = pytest.importorskip("sklearn.utils._param_validation").InvalidParameterError
 cluster = pytest.importorskip("sklearn.cluster")
 
 pytestmark = needs_fp64
@@ -26,13 +28,16 @@ def assert_graphs(found, expected):
     assert type(found) is type(expected)
     assert found.shape == expected.shape
     assert found.nnz == expected.nnz > found.shape[0]
+    assert [each.dtype for each in (found.data, found.indices, found.indptr)] == [
+        each.dtype for each in (expected.data, expected.indices, expected.indptr)
+    ]
     np.testing.assert_allclose(found.toarray(), expected.toarray(), rtol=1e-12)
 
 
 def test_balls(points):
     mine, theirs = (module.NearestNeighbors(radius=0.3).fit(points) for module in (ours, neighbors))
     for given in (None, points, points[::7] + 0.01):
-        for radius in (None, 0.0, 0.5):
+        for radius in (None, 0.0, 0.5, np.inf):
             found = mine.radius_neighbors(given, radius, sort_results=True)
             expected = theirs.radius_neighbors(given, radius, sort_results=True)
             for mine_far, their_far in zip(found[0], expected[0], strict=True):
@@ -84,11 +89,40 @@ def test_dbscan(points, eps, least, weighted):
     assert np.array_equal(mine.labels_, theirs.labels_)
     assert np.array_equal(mine.core_sample_indices_, theirs.core_sample_indices_)
     assert np.array_equal(mine.components_, theirs.components_)
+    assert mine.components_.dtype == theirs.components_.dtype
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", ">f8"])
+def test_attributes_are_theirs(points, dtype):
+    rows = (points * 9).astype(dtype)
+    for name, module in (("DBSCAN", cluster), *((name, neighbors) for name in ours.__all__[1:])):
+        mine, theirs = (getattr(each, name)().fit(rows) for each in (ours, module))
+        assert vars(theirs).keys() - vars(mine).keys() <= {"_fit_method", "_tree", "_sort_results"}
+        for key in (key for key in vars(theirs) if key.endswith("_")):
+            found, expected = getattr(mine, key), getattr(theirs, key)
+            assert type(found) is type(expected)
+            assert getattr(found, "dtype", None) == getattr(expected, "dtype", None), key
+            assert np.array_equal(found, expected), key
+        assert isinstance(mine, type(theirs))
+        assert repr(mine) == repr(theirs)
+
+
+def test_graphs_of_a_fitted_estimator(points):
+    """scikit-learn's functions of graphs take the estimators for its own."""
+    points[20] += 1e-3
+    for mode, own in itertools.product(("connectivity", "distance"), (False, True)):
+        given = {"mode": mode, "include_self": own}
+        for function, size in (("kneighbors_graph", 4), ("radius_neighbors_graph", 0.4)):
+            graphs = [
+                getattr(neighbors, function)(module.NearestNeighbors().fit(points), size, **given)
+                for module in (ours, neighbors)
+            ]
+            assert_graphs(*graphs)
 
 
 def test_pipelines(points):
     """Estimators that go on from a graph give the same whichever made it."""
-    from sklearn.manifold import TSNE, Isomap
+    from sklearn.manifold import TSNE, Isomap, SpectralEmbedding
     from sklearn.pipeline import make_pipeline
 
     for make in (
@@ -101,6 +135,10 @@ def test_pipelines(points):
         ).fit_transform(points),
         lambda module: make_pipeline(
             module.KNeighborsTransformer(n_neighbors=40), Isomap(n_neighbors=30, metric="precomputed")
+        ).fit_transform(points),
+        lambda module: make_pipeline(
+            module.KNeighborsTransformer(n_neighbors=40),
+            SpectralEmbedding(affinity="precomputed_nearest_neighbors", n_neighbors=30, random_state=0),
         ).fit_transform(points),
     ):
         found, expected = make(ours), make(neighbors)
@@ -120,7 +158,6 @@ def test_pickles_search_anew(points):
         (lambda points: ours.NearestNeighbors(p=1).fit(points), "p: expected 2"),
         (lambda points: ours.DBSCAN(metric="precomputed").fit(points), "metric: expected one of"),
         (lambda points: ours.DBSCAN(metric_params={"w": 1}).fit(points), "metric_params: "),
-        (lambda points: ours.DBSCAN(eps=-1).fit(points), "eps: "),
         (lambda _: ours.DBSCAN().fit(np.zeros((3, 13))), "at most 12"),
         (lambda points: ours.NearestNeighbors().fit(points).kneighbors(n_neighbors=200), "n_neighbors <= n_samples"),
         (lambda points: ours.NearestNeighbors().fit(points).kneighbors(n_neighbors=0), "n_neighbors: "),
@@ -132,11 +169,42 @@ def test_pickles_search_anew(points):
             "return_distance must be True",
         ),
         (lambda points: ours.NearestNeighbors().fit(points).radius_neighbors(radius=-1), "radius: "),
+        (lambda points: ours.NearestNeighbors().fit(points).radius_neighbors(radius=[0.1] * 200), "radius: "),
+        (lambda points: ours.NearestNeighbors(n_jobs=0).fit(points), "n_jobs == 0"),
+        (lambda points: ours.NearestNeighbors().fit(points).kneighbors([[1e200] * 3]), "X: .*squares of distances"),
     ],
 )
+@pytest.mark.filterwarnings("ignore::clfrnn.PrecisionWarning")
 def test_what_is_refused(points, call, words):
     with pytest.raises(ValueError, match=words):
         call(points)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("NearestNeighbors", {"n_neighbors": 0}),
+        ("NearestNeighbors", {"radius": -1.0}),
+        ("NearestNeighbors", {"algorithm": "octree"}),
+        ("NearestNeighbors", {"leaf_size": 0}),
+        ("NearestNeighbors", {"n_jobs": 1.5}),
+        ("NearestNeighbors", {"metric": "none"}),
+        ("KNeighborsTransformer", {"mode": "both"}),
+        ("RadiusNeighborsTransformer", {"radius": "a"}),
+        ("DBSCAN", {"eps": 0.0}),
+        ("DBSCAN", {"min_samples": 0}),
+    ],
+)
+def test_parameters_that_scikit_learn_refuses(points, name, given):
+    for module in (ours, cluster if name == "DBSCAN" else neighbors):
+        with pytest.raises(InvalidParameterError, match=next(iter(given))):
+            getattr(module, name)(**given).fit(points)
+
+
+def test_numbers_of_neighbors_that_are_none(points):
+    for module in (ours, neighbors):
+        with pytest.raises(TypeError):
+            module.NearestNeighbors().fit(points).kneighbors(n_neighbors=2.5)
 
 
 def test_weights_that_reach_the_threshold_together():

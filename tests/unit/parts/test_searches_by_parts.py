@@ -324,5 +324,8 @@ def test_bad_arguments_of_the_others_are_named():
         with pytest.raises(clfrnn.InvalidInputError) as caught:
             call()
         assert caught.value.argument == argument
+    with pytest.raises(clfrnn.InvalidInputError, match="on one device") as caught:
+        parts.dbscan(points, 1.0, 3, sample_weight=[1.0] * 4)
+    assert caught.value.argument == "sample_weight"
     with pytest.raises(TypeError, match="did you mean 'distances'"):
         parts.search(points, 1.0, distance=True)

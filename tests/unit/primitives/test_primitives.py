@@ -16,6 +16,7 @@ from clfrnn.primitives import config as plan
 from clfrnn.primitives import scan
 from clfrnn.primitives.fill import fill
 from clfrnn.primitives.gather import pack
+from clfrnn.primitives.moved import Period, find_moved
 from clfrnn.primitives.pair_geometry import measure_pairs
 from clfrnn.primitives.radix_sort import sort_positions
 from clfrnn.primitives.reduce import bounding_box, survey_points
@@ -450,3 +451,26 @@ def test_counts_between_starts(session, n, dtype):
     given = starts if dtype == np.int64 else (starts % 2**32).astype(np.uint32).view(np.int32)
 
     assert np.array_equal(session.read(scan.counts_between(session, session.upload(given, purpose="a test"))), counts)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 300])
+def test_whether_points_have_moved(session, dtype, n):
+    """By more than they may, to the nearest image, less a share of their coordinates; a NaN has moved."""
+    if dtype is np.float64 and not session.profile.fp64:
+        pytest.skip("the device has no fp64")
+    rng = np.random.default_rng(0)
+    lengths = np.array([1, 0, 2], dtype)  # the second axis is not periodic
+    inverse = np.divide(1, lengths, out=np.zeros(3, dtype), where=lengths > 0)
+    numbers = np.concatenate([lengths, inverse, np.zeros(3, dtype)])
+    period = Period(kind="box", numbers=cla.to_device(session.queue, numbers), systems=None)
+    before = rng.random((n, 3)).astype(dtype)
+    wraps = rng.integers(-3, 4, (n, 3)) * (lengths > 0)
+    for far, share, too_far in [(0.1, 0, False), (0.3, 0, True), (0.1, 0.05, True), (np.nan, 0, True)]:
+        now = (before + wraps * lengths).astype(dtype)
+        now[n // 2, 1] += dtype(far)
+        arrays = cla.to_device(session.queue, before), cla.to_device(session.queue, now)
+        found = find_moved(session, *arrays, period, most=0.2, share=share, wraps=True)
+        assert found.too_far is too_far, far
+        assert np.array_equal(found.points.get(), now, equal_nan=True)
+        assert np.array_equal(found.wraps.get(), wraps)

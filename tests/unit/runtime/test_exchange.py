@@ -16,11 +16,11 @@ class StandIn:
     """CUDA's driver whose GPU is the host."""
 
     def __init__(self):
-        self.done, self.memory, self.fails = [], {}, ""
+        self.done, self.memory, self.fails, self.status = [], {}, "", 999
 
     def _step(self, name):
         if self.fails == name:
-            raise CudaError(f"{name} failed with error 999")
+            raise CudaError(name, self.status)
         self.done.append(name)
 
     def uuid(self, ordinal):
@@ -120,9 +120,10 @@ def test_what_is_lent_is_not_reused_while_it_is_in_use(exchanged, cuda):
     del second, large
     exchanged.trim()
     assert not cuda.memory
-    cuda.fails = "allocate"
+    exchanged.lend((8,), np.dtype(np.int64), 0)
+    cuda.fails = "synchronize"
     assert exchanged.lend((8,), np.dtype(np.int64), 0) is None
-    assert exchanged.problem == "", "there is no memory now, and there may be some later"
+    assert "synchronize" in exchanged.problem
 
 
 @pytest.mark.parametrize("points_first", [False, True])
@@ -157,6 +158,35 @@ def test_what_fails_is_said_and_not_tried_again(session, exchanged, cuda, step):
     assert len(cuda.done) == tried
     if step == "import":
         assert cuda.done == ["allocate", "close", "free"], "nothing is left behind"
+
+
+def test_memory_that_is_missing_now_may_be_there_later(session, exchanged, cuda):
+    given, array = np.arange(4.0), session.allocate(4, np.float64, purpose="a test")
+    cuda.fails, cuda.status = "allocate", 2
+    assert not exchanged.bring(given.ctypes.data, 0, array.base_data, 32)
+    assert exchanged.show(array.base_data, 0, 32, 0) is None
+    assert exchanged.lend((8,), np.dtype(np.int64), 0) is None
+    assert exchanged.problem == ""
+    cuda.fails = ""
+    assert exchanged.bring(given.ctypes.data, 0, array.base_data, 32)
+    assert np.array_equal(array.get(), given)
+
+
+def test_new_memory_is_not_beside_what_was_returned(session, exchanged, cuda):
+    exchanged.lend((8,), np.dtype(np.int64), 0)
+    exchanged.show(session.allocate(16, np.uint8, purpose="a test").base_data, 0, 16, 0)
+    assert len(cuda.memory) == 1
+
+
+def test_what_is_written_goes_back_where_writing_fails(session, exchanged, cuda):
+    """Each buffer that was taken over is handed over, once, whatever the error."""
+    lent = exchanged.lend((8,), np.dtype(np.int64), 0)
+    with pytest.raises(KeyboardInterrupt), exchanged.writing(lent):
+        raise KeyboardInterrupt
+    array = session.allocate(4, np.uint8, purpose="a test")
+    assert exchanged.show(array.base_data, 0, 1 << 20, 0) is None, "more than the array has"
+    assert cuda.done.count("take over") == cuda.done.count("hand over") == 2
+    assert exchanged.problem
 
 
 def test_a_machine_without_cuda(session):

@@ -362,6 +362,46 @@ def test_cells_follow_points_that_draw_together(session):
         assert 300 <= density * math.prod(structure_of(index).cell_grid.sides) <= 1500 or scale < 1
 
 
+@pytest.mark.core
+@pytest.mark.parametrize("box", [None, "box"])
+def test_points_that_crowd_in_coarse_cells(session, dim, box):
+    """Where coarse cells are far too few for a crowd, the cells of a uniform grid serve, through updates too."""
+    eager = tuned(session, fenns={"most_tests": 0.0})
+    domain = {} if box is None else {"box": (1.0,) * dim}
+    crowd, radius = clouds.multiscale(min(POINTS, 1500), dim, seed=2), 2e-3
+    index = clfrnn.build_index(crowd, radius, method="fenns", session=eager, **domain)
+
+    assert index.method == "fenns"
+    assert "coarse grid: none, as points crowd" in index.explain()
+    for points in (
+        crowd,
+        crowd[::-1].copy(),
+        crowd[: len(crowd) // 2],
+        np.concatenate([crowd, crowd + np.float32(1e-4)]),
+    ):
+        index.update(points)
+        assert_same(index.query(sort="index"), truth(points, radius, **domain))
+    queries = crowd[::7] + np.float32(1e-3)
+    assert_counts(index.count(queries), truth(points, radius, queries=queries, **domain))
+
+
+def test_how_crowded_coarse_cells_may_be(session):
+    """Even points, and cells that were asked for, keep their coarse grid; points over decades of scale do not."""
+    if POINTS < 1000:
+        pytest.skip("a crowd of many points")
+    crowd = clouds.multiscale(150_000, 3, seed=1)
+    for points, options, expected in (
+        (crowd, {}, False),
+        (crowd, {"coarse_shape": 9}, True),
+        (clouds.uniform(150_000, 3, seed=1), {}, True),
+    ):
+        index = clfrnn.build_index(points, 1e-4, method="fenns", session=session, **options)
+        assert ("coarse grid: none" not in index.explain()) == expected
+    index = clfrnn.build_index(crowd, 1e-4, method="fenns", session=session)
+    brute = clfrnn.build_index(crowd, 1e-4, method="strips", session=session)
+    assert np.array_equal(index.count().get(), brute.count().get())
+
+
 def test_more_points_of_a_cell_than_half_a_number_holds(session):
     """A group counts up to 65,535 points, so that there are more groups where a cell may hold more."""
     n = 200_000
