@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import cluster, files, geometry, interop, parts
+    from . import cluster, dask, files, geometry, interop, parts
     from .answers.kernel_source import KernelSource
     from .api import build_index, nearest, search
     from .compilation import precompile
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .histograms import PairCounts, pair_counts
     from .index import Index
     from .methods.named import check_keywords
+    from .parts.searches import search_parts
     from .points.argument_types import MethodName, MethodOptions
     from .points.on_device import as_points, bounds, to_device
     from .points.sessions import choose_session, default_session
@@ -69,6 +70,7 @@ __all__ = [
     "check_keywords",
     "choose_session",
     "cluster",
+    "dask",
     "default_session",
     "devices",
     "files",
@@ -79,6 +81,7 @@ __all__ = [
     "parts",
     "precompile",
     "search",
+    "search_parts",
     "to_device",
 ]
 
@@ -115,12 +118,13 @@ _MODULE_OF = {
     "pair_counts": "histograms",
     "precompile": "compilation",
     "search": "api",
+    "search_parts": "parts.searches",
     "to_device": "points.on_device",
 }
 
 
 #: Modules that are public by themselves.
-_MODULES = frozenset(["cluster", "files", "geometry", "interop", "parts"])
+_MODULES = frozenset(["cluster", "dask", "files", "geometry", "interop", "parts"])
 
 
 def __getattr__(name: str) -> Any:

@@ -100,6 +100,8 @@ def _read(path: Path, given: dict[str, Any], **options: Any) -> Cloud:
     """Read a file, and return what is searched of it."""
     from ..files.formats import read_cloud
 
+    if _is_mapped(path, given):
+        return _mapped(path)
     return _said(path, read_cloud(path, skip_nan=given["skip_nan"], **options), given)
 
 
@@ -130,6 +132,27 @@ def _said(path: Path, cloud: Cloud, given: dict[str, Any]) -> Cloud:
             f"{label(path)}; leave out --float32"
         )
     return dataclasses.replace(cloud, points=rounded)
+
+
+def _is_mapped(path: Path, given: dict[str, Any]) -> bool:
+    """Whether a file is read by parts: an array of numpy's, as it is."""
+    by_parts = given.get("parts") is not None or given.get("devices") is not None
+    return by_parts and path.suffix == ".npy" and not (given["float32"] or given["skip_nan"])
+
+
+def _mapped(path: Path) -> Cloud:
+    """The array of a file, of which nothing is read yet."""
+    import numpy as np
+
+    from ..files import Cloud
+
+    try:
+        return Cloud(points=np.load(path, mmap_mode="r"))
+    except (ValueError, OSError) as error:
+        raise InvalidInputError(
+            f"{label(path)}: expected an array as numpy.save writes it, got a file that numpy refuses ({error}); save "
+            "it again"
+        ) from None
 
 
 @contextlib.contextmanager

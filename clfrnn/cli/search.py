@@ -13,8 +13,9 @@ from ..files.contents import STANDARD_INPUT
 from ..host.printable import printable
 from .arguments import FLOAT32, MethodName, Numbers, SearchCommand, check_new
 from .domain import CellNumbers, read_domain
-from .input import naming_files, read_each
+from .input import naming_files, read_each, read_input
 from .nearest import check_nearest, find_nearest
+from .parts import check_parts, open_sessions, search_parts
 from .progress import opened
 from .progress import progress as _progress
 
@@ -87,7 +88,23 @@ _FIELDS = ("indices", "distances", "vectors", "shifts")
 @click.option("--half", is_flag=True, help="Each pair once.")
 @click.option("--pairs", is_flag=True, help="Write `query_ids` and `point_ids`, a pair each, and no `offsets`.")
 @click.option("--count", is_flag=True, help="Count the neighbors only; -o then writes `counts`.")
-@click.option("--output", "-o", type=_NEW, help="Write the result, an .npz file.")
+@click.option(
+    "--parts",
+    type=click.IntRange(min=1),
+    help="Search by parts, at least as many: clouds that no device holds. A .npy file of points is not loaded as a "
+    "whole; -o names a folder, for clfrnn.parts.read_lists.",
+)
+@click.option(
+    "--devices",
+    help="Search by parts on several devices at once: all, or positions in `clfrnn devices` or parts of names, with "
+    "commas between them.",
+)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(path_type=Path),
+    help="Write the result, an .npz file; with --parts or --devices a folder.",
+)
 @click.option("--plot", type=_NEW, help="Draw the points coloured by neighbor count, and the histogram: a .png file.")
 def search(points: Path, *, output: Path | None, plot: Path | None, **given: Any) -> None:
     """Find every neighbor within a radius of the points in a file, or their k nearest.
@@ -97,10 +114,22 @@ def search(points: Path, *, output: Path | None, plot: Path | None, **given: Any
     .cif, .vasp, POSCAR, XDATCAR or a dump of LAMMPS, which are searched in Å, in the cell that the file has unless
     --open is given. Of a file with several frames the first is searched, unless --frame or --frames is given.
     """
-    _check(points, output, plot, given)
+    by_parts = given["parts"] is not None or given["devices"] is not None
+    _check(points, output, plot, given, by_parts=by_parts)
+    if by_parts:
+        _search_in_parts(points, output, given)
+        return
     session = opened(given["device"]) if given["frames"] else None
     for read, sources in read_each(points, given):
         _search_cloud((points, read, sources), given, session, output=output, plot=plot)
+
+
+def _search_in_parts(points: Path, output: Path | None, given: dict[str, Any]) -> None:
+    """Search a cloud that need not fit a device."""
+    read, sources = read_input(points, given)
+    given["domain"] = read_domain(points, read, given)
+    with naming_files(points, given["queries"]):
+        search_parts(read.points, sources, given, open_sessions(given["devices"]), output)
 
 
 def _search_cloud(
@@ -130,20 +159,26 @@ def _search_cloud(
         _draw(cloud if sources is None else sources, counts, plot, given["radius"])
 
 
-def _check(points: Path, output: Path | None, plot: Path | None, given: dict[str, Any]) -> None:
+def _check(points: Path, output: Path | None, plot: Path | None, given: dict[str, Any], *, by_parts: bool) -> None:
     """Refuse options that have no effect together, and results that could not be written in the end."""
     if given["radius"] is None and given["k"] is None:
         raise click.UsageError(
             "Missing option '--radius' or '--k': say how far neighbors may be, as in: clfrnn search cloud.npy "
             "--radius 0.1, or how many of the nearest to find, as in --k 8"
         )
-    if given["k"] is not None:
+    if given["k"] is not None and not by_parts:
         check_nearest({**given, "plot": plot})
     if given["frames"]:
         _check_frames(points, output, plot, given)
     if points == given["queries"] == STANDARD_INPUT:
         raise click.UsageError("--queries: standard input (-) has the points already; save one of them as a file")
-    if output is not None and output.suffix != ".npz":
+    if by_parts:
+        check_parts(output, {**given, "plot": plot})
+    elif output is not None and output.is_dir():
+        context = click.get_current_context()
+        named = next(each for each in context.command.params if each.name == "output")
+        raise click.BadParameter(f"File {str(output)!r} is a directory.", ctx=context, param=named)
+    elif output is not None and output.suffix != ".npz":
         raise click.UsageError(
             f"--output: expected a name that ends in .npz, got {printable(output.name)}; call it, say, "
             f"{printable(output.stem)}.npz"
@@ -166,7 +201,7 @@ def _check_frames(points: Path, output: Path | None, plot: Path | None, given: d
     """Refuse what has no meaning for all frames of a file."""
     from ..files.formats import has_frames
 
-    also = {"--frame": given["frame"], "--queries": given["queries"], "--plot": plot}
+    also = {name: given[name[2:]] for name in ("--frame", "--queries", "--parts", "--devices")} | {"--plot": plot}
     if named := next((option for option, value in also.items() if value is not None), None):
         raise click.UsageError(f"--frames: expected a search of all frames alone, got {named} as well; leave it out")
     if not has_frames(points):

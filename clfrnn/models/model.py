@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import contextlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 import clfrnn
 
+from ..host.progress import progress_bar
 from .arguments import positive, whole
 from .frame import Frame
 
@@ -180,7 +180,7 @@ class Model(abc.ABC):
         animate(self, path, frames, fps=fps, size=size, change=change)
 
     def _frames(self, steps: int, every: int, *, shown: bool) -> Iterator[Frame]:
-        with _bar(type(self).__name__.lower(), steps, shown=shown) as done:
+        with progress_bar(type(self).__name__.lower(), steps, shown=shown) as done:
             yield self.frame()
             for start in range(0, steps, every):
                 taken = min(every, steps - start)
@@ -204,15 +204,3 @@ class Model(abc.ABC):
                 colors=None if colors is None else np.asarray(colors.get() if hasattr(colors, "get") else colors),
                 balls=self._balls(),
             )
-
-
-@contextlib.contextmanager
-def _bar(what: str, steps: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
-    """A function that takes the number of steps done more; on a terminal it moves a progress bar."""
-    from rich.console import Console  # noqa: PLC0415 - models that are not seen do without it
-    from rich.progress import Progress  # noqa: PLC0415
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not (shown and console.is_terminal)) as bar:
-        task = bar.add_task(what, total=steps)
-        yield lambda more: bar.advance(task, more)

@@ -1,6 +1,7 @@
 """Clouds that are larger than a device: divided into parts, which are searched one by one or on several devices.
 
-:func:`split`, :func:`assign` and :func:`join` need numpy alone; the names are loaded when they are first used.
+:func:`split` and :func:`assign` need numpy alone, :func:`join` needs no device, and the names are loaded when they are
+first used.
 """
 
 from __future__ import annotations
@@ -11,22 +12,48 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .assignment import Part, assign
     from .boxes import split
-    from .lists import PartList, join
+    from .clusters import dbscan, friends_of_friends
+    from .lists import PartList, join, read_lists, write_lists
+    from .nearest_rows import nearest
+    from .searches import count
+    from .searches import search_parts as search
 
-_MODULE_OF = {
-    "Part": "assignment",
-    "PartList": "lists",
-    "assign": "assignment",
-    "join": "lists",
-    "split": "boxes",
+#: The module of each name, and its name there.
+_PLACE_OF = {
+    "Part": ("assignment", "Part"),
+    "PartList": ("lists", "PartList"),
+    "assign": ("assignment", "assign"),
+    "count": ("searches", "count"),
+    "dbscan": ("clusters", "dbscan"),
+    "friends_of_friends": ("clusters", "friends_of_friends"),
+    "join": ("lists", "join"),
+    "nearest": ("nearest_rows", "nearest"),
+    "read_lists": ("lists", "read_lists"),
+    "search": ("searches", "search_parts"),
+    "split": ("boxes", "split"),
+    "write_lists": ("lists", "write_lists"),
 }
 
-__all__ = ["Part", "PartList", "assign", "join", "split"]
+__all__ = [
+    "Part",
+    "PartList",
+    "assign",
+    "count",
+    "dbscan",
+    "friends_of_friends",
+    "join",
+    "nearest",
+    "read_lists",
+    "search",
+    "split",
+    "write_lists",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULE_OF:
-        return getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), name)
+    if name in _PLACE_OF:
+        module, inside = _PLACE_OF[name]
+        return getattr(importlib.import_module(f".{module}", __name__), inside)
     raise AttributeError(f"module 'clfrnn.parts' has no attribute {name!r}")
 
 

@@ -73,7 +73,7 @@ def assign(
     >>> from clfrnn.parts import assign, split
     >>> points = [[0.0], [1.0], [2.0], [3.0]]
     >>> [(part.owned.tolist(), part.halo.tolist()) for part in assign(points, split(points, 2), 1.0)]
-    [([0, 1], [2]), ([2, 3], [1])]
+    [([0, 1], [2, 3]), ([2, 3], [1])]
     """
     rows = as_rows(points, "points")
     within = check_radius(radius)
@@ -146,13 +146,17 @@ class BoxTree:
         )
 
     def divide(
-        self, places: npt.NDArray[np.float64]
+        self, places: npt.NDArray[np.float64], reaches: npt.NDArray[np.float64] | None = None
     ) -> Iterator[tuple[int, npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
-        """For each box that is touched: its number, the places that it owns, and the others within the reach of it."""
+        """For each box that is touched: its number, the places that it owns, and the others within the reach of it.
+
+        With `reaches`, each place has its own.
+        """
         left = [] if self._root is None else [(self._root, np.arange(len(places)))]
         while left:
             node, candidates = left.pop()
-            candidates = candidates[self._touched(places[candidates], node)]
+            reach = self.reach if reaches is None else reaches[candidates]
+            candidates = candidates[self._touched(places[candidates], node, reach)]
             if node.halves:
                 left += [(half, candidates) for half in node.halves if len(candidates)]
                 continue
@@ -161,7 +165,7 @@ class BoxTree:
             inside = ((near >= low) & (near < high)).all(axis=1)
             yield node.number, candidates[inside], candidates[~inside]
 
-    def _touched(self, places: npt.NDArray[np.float64], node: _Node) -> npt.NDArray[np.bool_]:
+    def _touched(self, places: npt.NDArray[np.float64], node: _Node, reach: Any) -> npt.NDArray[np.bool_]:
         """Whether places lie within the reach of the corners of a node along every axis, or images of them do."""
         touched = np.ones(len(places), bool)
         for axis, period in enumerate(self.axes.periods.tolist()):
@@ -170,5 +174,5 @@ class BoxTree:
                 beyond = np.maximum(low - x, x - high)
                 if period:
                     beyond = np.minimum(beyond, np.minimum(low - (x - period), (x + period) - high))
-                touched &= beyond <= self.reach
+                touched &= beyond <= reach
         return touched

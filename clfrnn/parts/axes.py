@@ -91,19 +91,20 @@ class Axes:
             places = np.clip(places, self.low, np.nextafter(self.high, self.low))
         return places
 
-    def reach(self, radius: float, dtype: np.dtype[Any], farthest: float) -> float:
+    def reach(self, radius: Any, dtype: np.dtype[Any], farthest: float) -> Any:
         """How far apart along an axis a pair may lie which a search in `dtype` counts as within `radius`.
 
-        `farthest` is the largest coordinate of the points, without its sign: what rounding grows by where points
-        repeat. Elsewhere differences are exact but for their own rounding.
+        `radius` is a number or an array of them. `farthest` is the largest coordinate of the points, without its sign:
+        what rounding grows by where points repeat. Elsewhere differences are exact but for their own rounding.
         """
         dim = len(self.periods)
         dtype = np.dtype(np.float64 if dtype == np.float64 else np.float32)
         rounding = _ROUNDINGS * dim * float(np.finfo(dtype).eps)
-        reach = radius * (1 + rounding) + math.sqrt(dim) * _LEAST[dtype] * (1 + rounding)
+        with np.errstate(over="ignore"):
+            reach = np.multiply(radius, 1 + rounding) + math.sqrt(dim) * _LEAST[dtype] * (1 + rounding)
         if self.repeats:
             reach += rounding * (2 * farthest + radius + self.longest) * (1 + self.skew)
-        return math.nextafter(reach, math.inf)
+        return np.nextafter(reach, np.inf)
 
 
 def _of_box(box: Any, flags: npt.NDArray[np.bool_], dtype: np.dtype[Any]) -> Axes:

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInputError
-from ..host.numbers import real_array, shown, whole_number
+from ..host.numbers import real_array, shown
 from .axes import Axes, Domain
-from .rows import as_rows, real_of, survey
+from .rows import as_rows, at_least_one, real_of, survey
 
 __all__ = ["Boxes", "bisect", "check_boxes", "split"]
 
@@ -65,11 +65,7 @@ def split(
     [[[-inf], [2.0]], [[2.0], [inf]]]
     """
     rows = as_rows(sample, "sample")
-    many = whole_number(parts)
-    if many is None or many < 1:
-        raise InvalidInputError(
-            f"expected a whole number of at least 1, got {shown(parts)}; pass the number of boxes", argument="parts"
-        )
+    many = at_least_one("parts", parts, "the number of boxes")
     survey(rows, "sample")
     axes = Axes.of((box, cell, periodic), int(rows.shape[1]), real_of(rows))
     load = np.ones(len(rows)) if weights is None else real_array(weights)

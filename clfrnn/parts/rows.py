@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInputError
-from ..host.numbers import is_masked, real_number, shown
+from ..host.numbers import is_masked, real_number, shown, whole_number
 
-__all__ = ["Survey", "as_rows", "check_radius", "number_dtype", "read", "real_of", "slices", "survey"]
+__all__ = ["Survey", "as_rows", "at_least_one", "check_radius", "number_dtype", "read", "real_of", "slices", "survey"]
 
 #: Rows that are read at once.
 _ROWS = 1 << 18
@@ -80,8 +80,11 @@ def number_dtype(n: int) -> np.dtype[Any]:
     return np.dtype(np.int32 if n < 2**31 else np.int64)
 
 
-def slices(points: Any, name: str) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-    """The rows in order, as (number of the first row, rows), in native byte order; raises for a NaN or an infinity."""
+def slices(points: Any, name: str, first: int = 0) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+    """The rows in order, as (number of the first row, rows), in native byte order; raises for a NaN or an infinity.
+
+    `first` is the number of the first row in the whole.
+    """
     n = int(points.shape[0])
     for start in range(0, n, _ROWS):
         rows = np.asarray(points[start : min(start + _ROWS, n)])
@@ -89,19 +92,19 @@ def slices(points: Any, name: str) -> Iterator[tuple[int, npt.NDArray[Any]]]:
         if rows.dtype.kind == "f" and not np.isfinite(rows).all():
             bad = int(np.argmin(np.isfinite(rows).all(axis=1)))
             raise InvalidInputError(
-                f"expected finite numbers, got NaN or inf in row {start + bad} with {rows[bad].tolist()}; remove or "
-                "repair that row",
+                f"expected finite numbers, got NaN or inf in row {first + start + bad} with {rows[bad].tolist()}; "
+                "remove or repair that row",
                 argument=name,
             )
-        yield start, rows
+        yield first + start, rows
 
 
-def survey(points: Any, name: str) -> Survey:
+def survey(points: Any, name: str, first: int = 0) -> Survey:
     """Read an array once: check that it is finite, find its largest coordinate, and draw a sample."""
     n, dim = (int(size) for size in points.shape)
     rng = np.random.default_rng(0)
     farthest, drawn = 0.0, [np.zeros((0, dim), real_of(points))]
-    for _, rows in slices(points, name):
+    for _, rows in slices(points, name, first):
         farthest = max(farthest, float(rows.max()), -float(rows.min()))
         share = min(len(rows), -(-_SAMPLE * len(rows) // n))
         stride = len(rows) // share  # a row of each run, so that no pattern of the order is followed
@@ -131,5 +134,15 @@ def check_radius(radius: Any, name: str = "radius") -> float:
         raise InvalidInputError(
             f"expected a finite number of at least 0, got {shown(radius)}; pass a distance in the points' unit",
             argument=name,
+        )
+    return number
+
+
+def at_least_one(name: str, value: object, what: str) -> int:
+    """A whole number from 1 on, or raise; `what` it means."""
+    number = whole_number(value)
+    if number is None or number < 1:
+        raise InvalidInputError(
+            f"expected a whole number of at least 1, got {shown(value)}; pass {what}", argument=name
         )
     return number

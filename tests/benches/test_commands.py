@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from conftest import position
 
 pytest.importorskip("asv_benches", reason="benchmarks come with a checkout")
-cluster, faces, models, nearest, pair_counts, quick, verlet, versions = (
+cluster, faces, models, nearest, pair_counts, parts, quick, verlet, versions = (
     importlib.import_module(f"asv_benches.{name}")
-    for name in ("cluster", "faces", "models", "nearest", "pair_counts", "quick", "verlet", "versions")
+    for name in ("cluster", "faces", "models", "nearest", "pair_counts", "parts", "quick", "verlet", "versions")
 )
 choice, clocks, clouds, floors, geometry, growth, served, sides, split, steps, trees = (
     importlib.import_module(f"asv_benches.tools.{name}")
@@ -429,6 +429,20 @@ def test_clusters(printed):
         assert float(row[3]) > 0
         times = [float(each.split()[1]) for each in row[5].split(", ")]
         assert sum(times) == pytest.approx(float(row[4]), abs=0.01 * len(times))
+
+
+def test_parts(printed, session, monkeypatch):
+    """Of several devices, where there are some, and within a byte budget."""
+    monkeypatch.setattr(parts, "TIMES", 1)
+    monkeypatch.setattr(parts, "devices_of", lambda session: [session])
+    searches = ["count", "list", "friends_of_friends"]
+
+    _, _, *rows = printed(parts, "--points", "900")
+
+    assert [row[:2] for row in rows] == [[name, search] for name in ("even", "halos") for search in searches]
+    assert all(float(row[3]) > 0 for row in rows)
+    _, _, *rows = printed(parts, "--points", "90000", "--budget")
+    assert [row[0] for row in rows] == ["none", "1,440,000"]
 
 
 def test_faces(printed, monkeypatch):

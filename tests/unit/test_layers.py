@@ -14,7 +14,7 @@ import clfrnn
 PACKAGE = Path(clfrnn.__file__).parent
 
 #: They stand on the public interface.
-APPLICATIONS = {"models", "compilation", "cluster", "files", "geometry", "interop", "parts"}
+APPLICATIONS = {"models", "compilation", "cluster", "dask", "files", "geometry", "interop", "parts"}
 
 #: What applications import besides public names: what they share and users do not see yet, and plain helpers.
 SHARED = {
@@ -34,8 +34,9 @@ LAYERS = [
     {"cli"},
     {"doctor", "tuner", "verify"},
     {"interop"},
+    {"dask"},
     {"parts"},
-    APPLICATIONS - {"interop", "parts"},
+    APPLICATIONS - {"dask", "interop", "parts"},
     {"verlet", "histograms"},
     {"api"},
     {"index"},

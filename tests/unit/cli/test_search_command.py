@@ -383,3 +383,42 @@ def test_source_says_what_is_wrong(tmp_path):
         done, printed = run("source", *said)
         assert done == status
         assert message in " ".join(printed.split())
+
+
+def test_parts_go_to_a_folder(cloud, tmp_path):
+    from clfrnn import parts
+
+    folder = tmp_path / "neighbors"
+    status, text = run(
+        "search", cloud, "--radius", 0.1, "--parts", 4, "--devices", "all", "--sort", "index", "-o", folder
+    )
+
+    assert (status, "lists" in text) == (0, True)
+    expected = reference.neighbors(POINTS, 0.1)
+    assert f"pairs    {len(expected.indices):,}, mean" in text
+    found = parts.join(parts.read_lists(folder))
+    assert np.array_equal(found.offsets, expected.offsets)
+    assert np.array_equal(found.indices, expected.indices)
+    status, text = run("search", cloud, "--radius", 0.1, "--devices", "0")
+    assert (status, text.count("device   ")) == (0, 1)
+    assert f"pairs    {len(expected.indices):,}, mean" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--k", "3"], "--k: expected a search of a whole cloud"),
+        (["--radius", "1", "--device", "0"], "--device: expected a search of a whole cloud"),
+        (["--radius", "1", "-o", "list.npz"], "--output: expected a folder"),
+        (["--radius", "1", "--count", "-o", "lists"], "--count makes no lists"),
+        (["--radius", "1", "-o", "full"], "is not empty"),
+        ([], "Missing option '--radius'"),
+    ],
+)
+def test_options_that_parts_do_not_take(cloud, tmp_path, monkeypatch, options, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    status, text = run("search", cloud, "--parts", 2, *options)
+    assert status == 2
+    assert said in text

@@ -122,6 +122,8 @@ CONFIGS = {
     ),
     "answers/nearest/row_means": configs.PointConfig(work_group_size=64, dim=1, real="float"),
     "answers/grid_nodes": configs.PointConfig(work_group_size=64, dim=3, real="float"),
+    "answers/voxels": configs.PointConfig(work_group_size=64, dim=3, real="float"),
+    "answers/voxel_keys": configs.PointConfig(work_group_size=64, dim=3, real="float"),
     "answers/groups": configs.PointConfig(work_group_size=64, dim=4, real="float"),
     "answers/coincident": configs.PointConfig(work_group_size=64, dim=3, real="float"),
     "answers/linking/cliques": cliques.CliqueConfig(

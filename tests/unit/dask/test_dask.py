@@ -1,0 +1,107 @@
+"""Searches over dask arrays by processes of a cluster: the bits of one device, also where a process is killed."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from conftest import FULL, assert_same
+
+import clfrnn
+import clfrnn.dask
+from clfrnn import clouds, cluster, parts
+
+array = pytest.importorskip("dask.array", reason="the extra dask is not installed")
+distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+pytestmark = pytest.mark.filterwarnings("ignore:::(distributed|tornado|dask)", "default::ResourceWarning")
+
+RADIUS = 0.11
+BOX = {"box": (1.0, 1.0, 1.0)}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    """Two processes, which start anew where they die, and print no errors that their client raises."""
+    folder = tmp_path_factory.mktemp("dask")
+    given = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DASK_LOGGING__DISTRIBUTED", "critical")
+        with (
+            distributed.LocalCluster(**given, local_directory=folder) as local,
+            distributed.Client(local) as found,
+        ):
+            yield found
+
+
+@pytest.fixture(scope="module")
+def points():
+    """Points at the radius from each other and adjacent floats, in a box of length 1 and outside."""
+    found = clouds.edges(400, 3, seed=4, radius=RADIUS, sides=(RADIUS,) * 3)
+    shifts = np.random.default_rng(1).integers(-3, 4, found.shape)
+    shifts[::2] = 0
+    return np.random.default_rng(2).permutation((found + shifts).astype(np.float32))
+
+
+@pytest.mark.parametrize("domain", [{}, BOX], ids=["open", "box"])
+def test_lists_counts_and_clusters_are_those_of_one_device(client, points, domain):
+    chunks = array.from_array(points, chunks=(130, 2))
+    for many in (None, 5):
+        futures = clfrnn.dask.search(chunks, RADIUS, parts=many, **FULL, **domain)
+        assert len(futures) == (many or 2)
+        assert all(future.key.startswith("clfrnn-search-") for future in futures)
+        assert_same(parts.join(client.gather(futures)), clfrnn.search(points, RADIUS, **FULL, **domain))
+    counts = clfrnn.dask.count(chunks, RADIUS, parts=3, **domain)
+    assert counts.chunks == (chunks.chunks[0],)
+    expected = clfrnn.build_index(points, RADIUS, **domain).count(to_host=True)
+    assert np.array_equal(counts.compute(), expected)
+    for found, one in (
+        (clfrnn.dask.friends_of_friends(chunks, 0.05, **domain), cluster.friends_of_friends(points, 0.05, **domain)),
+        (clfrnn.dask.dbscan(chunks, 0.1, 4, parts=3, **domain), cluster.dbscan(points, 0.1, 4, **domain)),
+    ):
+        assert found.num_clusters.result() == one.num_clusters > 0
+        assert np.array_equal(found.labels.compute(), one.labels.get())
+        assert np.array_equal(found.core.compute(), one.core.get())
+
+
+def test_chunks_of_futures_without_known_lengths(client, points):
+    futures = client.scatter([points[:7], points[7:7], points[7:]])
+    counts = clfrnn.dask.count(futures, RADIUS, parts=3)
+    assert np.array_equal(counts.compute(), clfrnn.build_index(points, RADIUS).count(to_host=True))
+
+
+def test_a_process_that_is_killed_is_replaced(client, points):
+    """After its first list is there, so that this list and what it was made from are lost."""
+    chunks = array.from_array(points, chunks=(100, 3))
+    futures = clfrnn.dask.search(chunks, RADIUS, parts=6, **FULL)
+    distributed.wait(futures, return_when="FIRST_COMPLETED")
+    first = next(future for future in futures if future.done())
+    (holder,) = client.who_has(first)[first.key]
+    pid = client.run(os.getpid, workers=[holder])[holder]
+    os.kill(pid, signal.SIGKILL)
+    assert_same(parts.join(client.gather(futures)), clfrnn.search(points, RADIUS, **FULL))
+    assert pid not in client.run(os.getpid).values()
+
+
+def test_no_points_and_more_parts_than_points(client):
+    for many in (0, 1, 3):
+        few = array.from_array(np.zeros((many, 2), np.float32))
+        assert len(parts.join(client.gather(clfrnn.dask.search(few, 0.5, parts=4)))) == many
+        assert clfrnn.dask.count(few, 0.5, parts=4).compute().tolist() == [max(many - 1, 0)] * many
+
+
+def test_errors_name_the_argument_and_the_row_of_the_whole(client, points):
+    bad = points.copy()
+    bad[321] = np.nan
+    for call, argument, said in (
+        (lambda: clfrnn.dask.search(array.from_array(bad, chunks=(100, 3)), RADIUS), "points", "row 321 with"),
+        (lambda: clfrnn.dask.count(points, -1.0), "radius", "at least 0"),
+        (lambda: clfrnn.dask.dbscan(points, np.nan, 3), "eps", "finite"),
+        (lambda: clfrnn.dask.friends_of_friends(points, 0.1, min_members=0), "min_members", "at least 1"),
+        (lambda: clfrnn.dask.count(points, 0.1, parts=0), "parts", "at least 1"),
+        (lambda: clfrnn.dask.count(points, 0.1, where=clfrnn.Condition("i < j")), "where", "by parts"),
+        (lambda: clfrnn.dask.count(points, 0.1, box=(1.0,)), "box", "3 lengths"),
+    ):
+        with pytest.raises(clfrnn.InvalidInputError, match=said) as caught:
+            call()
+        assert caught.value.argument == argument
