@@ -14,6 +14,7 @@ from mako.lexer import Lexer
 
 from clfrnn import config as configs
 from clfrnn.answers.linking import cliques, numbering
+from clfrnn.answers.lists.config import ListVisitConfig
 from clfrnn.answers.nearest import plan as nearest
 from clfrnn.answers.nearest.few_queries import FewQueriesConfig
 from clfrnn.config import VisitVariant
@@ -122,6 +123,17 @@ CONFIGS = {
     ),
     "answers/nearest/row_means": configs.PointConfig(work_group_size=64, dim=1, real="float"),
     "answers/grid_nodes": configs.PointConfig(work_group_size=64, dim=3, real="float"),
+    "answers/lists/visit": ListVisitConfig(
+        work_group_size=64,
+        dim=3,
+        real="float",
+        square_root="native",
+        periodic="box",
+        offset="int",
+        stored=True,
+    ),
+    "primitives/moved": primitives.MovedConfig(work_group_size=64, dim=3, real="float", periodic="cell", wraps=True),
+    "primitives/column_sums": primitives.ColumnSumsConfig(work_group_size=64, weighted=True),
     "answers/voxels": configs.PointConfig(work_group_size=64, dim=3, real="float"),
     "answers/voxel_keys": configs.PointConfig(work_group_size=64, dim=3, real="float"),
     "answers/groups": configs.PointConfig(work_group_size=64, dim=4, real="float"),
@@ -210,6 +222,7 @@ BELOW = {
     "methods/tree": {"common", "domain", "methods", "primitives"},
     "answers/nearest": {"common", "domain", "methods"},
     "answers/linking": {"common", "domain", "methods", "methods/grid"},
+    "answers/lists": {"common", "domain", "methods"},
     "primitives": {"common", "domain", "methods/first_pass"},
     "runtime": {"common"},
     "answers": {"common"},
@@ -251,7 +264,7 @@ def folder(name):
 
 
 def render_all(stem, config):
-    functions = [COUNT] if stem in WALKS else [None]
+    functions = [COUNT] if stem in WALKS or stem == "answers/lists/visit" else [None]
     if stem in PLAIN:  # their programs to sort points stand in the same template
         functions = [None, COUNT]
     return [render(stem, config, function, VisitVariant()) for function in functions]
@@ -259,7 +272,10 @@ def render_all(stem, config):
 
 #: Text of the library's own functions, which stands in no program by itself, and what it includes.
 ALONE = set().union(
-    *(reach(f"{path}.mako") for path in ("methods/functions", "answers/nearest/heap", "answers/nearest/registers"))
+    *(
+        reach(f"{path}.mako")
+        for path in ("methods/functions", "answers/histogram", "answers/nearest/heap", "answers/nearest/registers")
+    )
 )
 
 
@@ -293,7 +309,8 @@ def test_contraction_is_off_in_every_program(stem):
     for source in render_all(stem, CONFIGS[stem]):
         first = source.index("#pragma OPENCL FP_CONTRACT OFF")
         assert first < source.index("kernel __attribute__")
-        assert not re.search(r"\b(fma|mad)\s*\(", source)
+        # Voxels need the remainder of a division, which is not rounded.
+        assert stem == "answers/voxel_keys" or not re.search(r"\b(fma|mad)\s*\(", source)
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
