@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import clfrnn
 
-from .benchmarks.verlet import LAP, SETTLING, Gas
+from .benchmarks.common import LAP, SETTLING, Gas
 from .tools.tables import command, head, row, say
 
 #: Numbers of points on a GPU and on a CPU.

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         PrecisionWarning,
     )
     from .functions import NeighborFunction
+    from .histograms import PairCounts, pair_counts
     from .index import Index
     from .methods.named import check_keywords
     from .parts.searches import search_parts
@@ -57,6 +58,7 @@ __all__ = [
     "NeighborFunction",
     "NeighborList",
     "NoDeviceError",
+    "PairCounts",
     "PrecisionWarning",
     "Session",
     "VerletList",
@@ -75,6 +77,7 @@ __all__ = [
     "geometry",
     "interop",
     "nearest",
+    "pair_counts",
     "parts",
     "precompile",
     "search",
@@ -99,6 +102,7 @@ _MODULE_OF = {
     "NeighborFunction": "functions",
     "NeighborList": "results",
     "NoDeviceError": "errors",
+    "PairCounts": "histograms",
     "PrecisionWarning": "errors",
     "Session": "runtime.session",
     "VerletList": "verlet",
@@ -111,6 +115,7 @@ _MODULE_OF = {
     "default_session": "points.sessions",
     "devices": "runtime.device",
     "nearest": "api",
+    "pair_counts": "histograms",
     "precompile": "compilation",
     "search": "api",
     "search_parts": "parts.searches",

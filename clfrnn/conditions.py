@@ -238,7 +238,7 @@ def _host(name: str, value: Any) -> np.ndarray[Any, Any]:
     """A copy of a number or a host array, contiguous and in native byte order."""
     try:
         foreign = hasattr(value, "__dlpack__") and not hasattr(value, "__array__")
-        array = np.array(to_numpy(value) if foreign else value, order="C", copy=True)
+        array = np.array(np.asarray(to_numpy(value) if foreign else value), order="C", copy=True)
     except (ValueError, TypeError, RuntimeError) as error:
         raise InvalidInputError(
             f"expected a number or an array of numbers, got {type(value).__name__} that numpy cannot convert "

@@ -84,6 +84,10 @@ class ArrayOperations(abc.ABC):
         """The pairs of a list as two rows of int64 in memory that CUDA addresses; None where there is none."""
 
     @abc.abstractmethod
+    def pad(self, offsets: DeviceArray[Any], indices: DeviceArray[Any], fill: int, out: DeviceArray[Any]) -> None:
+        """Enqueue the writing of the rows of a list to a table, (rows, columns), filled up with a number."""
+
+    @abc.abstractmethod
     def reduce(self, reduction: str, array: DeviceArray[Any]) -> Any:
         """The sum, min, max, any or all of an array that kernels can read; waits for it."""
 
@@ -480,6 +484,20 @@ def edges_on_gpu(
     with _lock_of(indices.queue):
         shared = operations.edges_for_cuda(offsets, indices, ordinal, points_first=points_first)
     return None if shared is None else torch.as_tensor(shared, device=f"cuda:{ordinal}")
+
+
+def padded_on_device(
+    offsets: DeviceArray[Any], indices: DeviceArray[np.int32], columns: int, fill: int
+) -> DeviceArray[np.int32]:
+    """The rows of a list as a table on its device, (rows, columns), filled up with a number."""
+    found = _empty(indices, (offsets.size - 1, columns), indices.dtype)
+    if not indices.size:
+        return found.fill(fill) if found.size else found
+    operations = indices.allocator
+    assert isinstance(operations, ArrayOperations), "lists are of sessions"
+    with _lock_of(indices.queue):
+        operations.pad(offsets, indices, fill, found)
+    return found
 
 
 def _ordinal(torch: Any, place: Any) -> int:

@@ -211,6 +211,12 @@ class WalkFunction:
     #: whether ``per_neighbor`` is a plain sum, which compilers vectorise as it is, and which may stand in a kernel more
     #: than once
     light: bool = False
+    #: how many squared distances, ``frnn_edge0`` and following, it counts the neighbors below, in ``frnn_nearer0`` and
+    #: following, besides all of them in ``frnn_count``: walks that test a vector of candidates count by vectors then
+    edges: int = 0
+    #: whether of each pair of points it meets one alone, where a walk can tell which one comes later: see
+    #: :attr:`~clfrnn.methods.structure.SearchStructure.looks_ahead`
+    ahead: bool = False
     #: whether ``per_neighbor`` takes much longer than the test of a candidate, so that work-items in lockstep test some
     #: candidates first and then go through the neighbors among them together
     costly: bool = False
@@ -218,9 +224,6 @@ class WalkFunction:
     census: Census | None = None
     #: how it takes neighbors some at a time, in packets of queries; None where it takes each at once
     waiting: Waiting | None = None
-    #: how many neighbors it keeps, an expression in its arguments, where points that coincide stand in the order of
-    #: their numbers: the walk then leaves out those behind as many; "" where it meets all neighbors
-    enough: str = ""
     #: the number of a query, as conditions see it
     number: str = "i"
     #: the type of the offsets by which it writes the indices of neighbors, a sector of memory at once and nothing else;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -184,7 +185,7 @@ def build(
         array = in_plane(session, array)
         raw = raw and bounding_box(session, array)
     n, dim = array.shape
-    radii = round_radii(radius, np.size(radius), array.dtype) if per_query else None
+    radii = round_radii(radius, math.prod(np.shape(radius)), array.dtype) if per_query else None
     largest = one_radius(radius, array.dtype) if radii is None else float(radii.max(initial=0))
     refuse_dim(named, dim)
     checked = {} if named is None else named.check(dict(options))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from .device_array import DeviceArray, edges_on_gpu, read_only_copy
+from .device_array import DeviceArray, edges_on_gpu, padded_on_device, read_only_copy
 from .errors import InvalidInputError
 from .host.libraries import optional_library
 from .host.locks import HasLock
+from .host.numbers import shown, whole_number
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -246,21 +247,53 @@ class NeighborList:
         """Return the pairs as one array, (2, pairs): query ids, then point ids."""
         return np.stack(self.to_coo())
 
-    def to_padded(self, fill: int = -1, width: int | None = None) -> npt.NDArray[np.int32]:
-        """Return the rows as a table, (m, width), filled up with `fill`; `width` defaults to the longest row.
+    @overload
+    def to_padded(
+        self, fill: int = ..., width: int | None = ..., *, on_device: Literal[False] = ...
+    ) -> npt.NDArray[np.int32]: ...
+    @overload
+    def to_padded(
+        self, fill: int = ..., width: int | None = ..., *, on_device: Literal[True]
+    ) -> DeviceArray[np.int32]: ...
+    def to_padded(
+        self, fill: int = -1, width: int | None = None, *, on_device: bool = False
+    ) -> npt.NDArray[np.int32] | DeviceArray[np.int32]:
+        """Return the rows as a table, (m, width), filled up with `fill`.
 
-        A `width` below the longest row raises, as nothing is cut off.
+        Parameters
+        ----------
+        fill : whole number that int32 holds
+        width : how many columns; the longest row when not given. Less than that raises, as nothing is cut off
+        on_device : whether to return a :class:`DeviceArray`, made on the list's device; one number is read then
+
+        Raises
+        ------
+        InvalidInputError
+            `width` or `fill` is out of range, or the list lies in host memory and the table is wanted on a device.
+        DeviceMemoryError
+            The table does not fit the device.
         """
-        counts = self.counts
-        longest = int(counts.max(initial=0))
+        if (number := whole_number(fill)) is None or not -(2**31) <= number < 2**31:
+            raise InvalidInputError(
+                f"expected a whole number that int32 holds, got {shown(fill)}; pass -1, say", argument="fill"
+            )
+        if on_device and not self._on_device:
+            raise InvalidInputError(
+                "expected a list on a device, got one in host memory; call it on the list before to_host()",
+                argument="on_device",
+            )
+        lengths = self.offsets[1:] - self.offsets[:-1] if on_device else self.counts
+        longest = int(lengths.max()) if len(self) else 0
         columns = longest if width is None else operator.index(width)
         if columns < longest:
             raise InvalidInputError(
                 f"expected at least {longest}, the longest row, got {columns}; leave it out to fit all rows",
                 argument="width",
             )
-        padded = np.full((len(self), columns), fill, np.int32)
-        padded[np.arange(columns) < counts[:, None]] = self.to_host().indices
+        if on_device:
+            return padded_on_device(self.offsets, self.indices, columns, number)
+        padded = np.full((len(self), columns), number, np.int32)
+        padded[np.arange(columns) < self.counts[:, None]] = self.to_host().indices
         return padded
 
     def to_scipy(self) -> csr_array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from typing import TYPE_CHECKING, Any, NoReturn, final
@@ -14,7 +15,7 @@ from .answers.explain import explain, sizes_of
 from .answers.lists.query import ListArguments, query_list
 from .answers.lists.state import ListState
 from .answers.lists.visit import ListedPairs, visit_pairs
-from .arrays import REAL_OF, one_radius
+from .arrays import REAL_OF, is_device_array, one_radius
 from .conditions import Condition
 from .domain.box import EPSILON, Domain
 from .errors import InvalidInputError
@@ -326,9 +327,9 @@ class VerletList:
         """The points that were taken, or a copy of them where they belong to the caller."""
         if taken.host is not None:
             return taken.array
-        copy = self._session.allocate(taken.array.shape, taken.array.dtype, purpose="the positions of points")
-        self._session.copy(taken.array, copy)
-        return copy
+        own = self._session.allocate(taken.array.shape, taken.array.dtype, purpose="the positions of points")
+        self._session.copy(taken.array, own)
+        return own
 
     def _list(self, points: cla.Array, given: dict[str, Any] | None = None) -> None:
         """Make the list of `points`, in the domain that is `given` or the one before; all stays where that fails."""
@@ -387,12 +388,12 @@ def _check_skin(skin: object) -> float:
 
 def _copy(value: Any) -> Any:
     """Numbers that are given for a domain, which the caller may change later."""
-    return None if value is None else np.array(value)
+    return value.get() if is_device_array(value) else copy.deepcopy(value)
 
 
 def _equal(value: Any, before: Any) -> bool:
     """Whether the same numbers are given for a domain as before."""
     try:
-        return before is not None and np.array_equal(np.asarray(value), before)
-    except (ValueError, TypeError):
+        return before is not None and np.array_equal(np.asarray(_copy(value)), np.asarray(before))
+    except (ValueError, TypeError):  # boxes of systems, some by lengths and some by corners
         return False

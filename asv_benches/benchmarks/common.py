@@ -28,6 +28,22 @@ NUMBERS = [65_536, 1_048_576]
 #: Steps before those that are measured: the first compile, the second fill the pool.
 WARM_UP = 3
 
+#: Of a gas: neighbors of a point, the skin as a share of the radius, and the steps after which a list is made again.
+NEIGHBORS, SKIN, LIFE = 50, 0.15, 20
+
+#: Its steps that are timed together, of which some make the list, and those before them.
+LAP, SETTLING = 5 * LIFE, LIFE
+
+FORCE = clfrnn.NeighborFunction(
+    arguments="const real sigma2, global real *forces",
+    state="real_vec force = (real_vec)(0);",
+    per_neighbor="""
+        const real s2 = sigma2 / d2, s6 = s2 * s2 * s2;
+        force -= dx * (24 * s6 * (2 * s6 - 1) / d2);
+    """,
+    finish="forces[3 * i] = force.s0; forces[3 * i + 1] = force.s1; forces[3 * i + 2] = force.s2;",
+)
+
 
 def profiled(device: object = None) -> clfrnn.Session:
     """A session whose events have times, on a queue with profiling; a plain one where the device has no timer.
@@ -222,3 +238,47 @@ def conditions(session: clfrnn.Session, n: int, radius: float) -> dict[str, clfr
         "kind[i] != kind[j]": clfrnn.Condition("kind[i] != kind[j]", kind=kind),
         "d2 > inner2": clfrnn.Condition("d2 > inner2", inner2=radius * radius / 4),
     }
+
+
+class Gas:
+    """Points of a periodic box that fly straight on, all at the speed that uses up half of the skin in `LIFE` steps."""
+
+    def __init__(self, where: clfrnn.Session, n: int) -> None:
+        rng = np.random.default_rng(0)
+        points = rng.random((n, 3), dtype=np.float32)
+        self.radius = uniform_radius(n, NEIGHBORS)
+        self.sigma2 = (self.radius / 2.5) ** 2
+        along = rng.normal(size=(n, 3))
+        along /= np.linalg.norm(along, axis=1, keepdims=True)
+        speed = SKIN * self.radius / 2 / (LIFE - 0.5)
+        self.points = cla.to_device(where.queue, points)
+        self.velocities = cla.to_device(where.queue, (along * speed).astype(np.float32))
+        self.forces = cla.zeros(where.queue, (n, 3), np.float32)
+        box = np.ones(3)
+        self.index = clfrnn.build_index(self.points, self.radius, box=box, session=where)
+        self.pairs = clfrnn.VerletList(self.points, self.radius, skin=SKIN * self.radius, box=box, session=where)
+
+    def listed(self) -> None:
+        """A step over the list."""
+        self.points += self.velocities
+        self.pairs.update(self.points)
+        self.pairs.visit(FORCE, sigma2=self.sigma2, forces=self.forces)
+
+    def searched(self) -> None:
+        """A step over the index."""
+        self.points += self.velocities
+        self.index.update(self.points)
+        self.index.visit(FORCE, sigma2=self.sigma2, forces=self.forces)
+
+    def seconds(self, step: Callable[[], None]) -> float:
+        """The wall time of a step in a loop, which is waited for at its end."""
+        queue = self.index.session.queue
+        for _ in range(SETTLING):
+            step()
+        queue.finish()
+        started = time.perf_counter()
+        for _ in range(LAP):
+            step()
+        queue.finish()
+        assert self.forces.get().any(), "a benchmark that finds nothing measures nothing"
+        return (time.perf_counter() - started) / LAP

@@ -21,13 +21,11 @@ import pyopencl as cl
 from ..arrays import REAL_OF
 from ..config import INT, LONG
 from ..device_array import DeviceArray
+from ..errors import InvalidInputError
 from ..primitives.config import plan_gather
-from ..primitives.fill import fill
-from ..primitives.radix_sort import sort_positions
-from ..primitives.scan import exclusive_scan
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
-from .linking.numbering import number_roots, sizes_of
+from .groups import MOST_ROWS, Groups, find_groups
 
 __all__ = ["Voxels", "find_voxels"]
 
@@ -39,8 +37,6 @@ _BLOCK_BITS = 30
 
 #: Points of one voxel that a work-item goes through, so that crowded voxels are shared out.
 _CHUNK = 256
-
-_UINT = np.dtype(np.uint32)
 
 
 class Voxels(NamedTuple):
@@ -101,14 +97,7 @@ class Voxels(NamedTuple):
 
     def _sorted(self) -> tuple[Scratch, Scratch, Scratch]:
         """The voxels of the points by voxel and then by point, these points, and where each voxel begins among them."""
-        n, many = self.voxel_of.size, self.counts.size
-        keys = self.session.scratch(n, _UINT, purpose="the voxels of points, sorted")
-        if n:
-            cl.enqueue_copy(self.session.queue, keys.base_data, self.voxel_of.base_data, byte_count=4 * n)
-        voxels, order = sort_positions(self.session, keys, max(1, many - 1).bit_length())
-        starts = self.session.scratch(many + 1, INT, purpose="the first points of voxels")
-        exclusive_scan(self.session, self.counts, starts)
-        return voxels, order, starts
+        return Groups(self.session, self.voxel_of, self.counts, self.is_lead).sorted()
 
 
 def find_voxels(
@@ -120,18 +109,14 @@ def find_voxels(
     point are in use, and eight more for each coordinate.
     """
     n = points.shape[0]
+    if n > MOST_ROWS:
+        raise InvalidInputError(
+            f"expected at most {MOST_ROWS:,} points, whose voxels one table holds, got {n:,}; thin them in parts",
+            argument="points",
+        )
     keys, offsets = _keys(session, points, _layout(size, origin))
-    slots = max(2, 1 << (2 * n - 1).bit_length()) if n else 2
-    firsts = session.scratch(slots, INT, purpose="the table of voxels")
-    fill(session, firsts, -1)
-    slot_of = session.scratch(n, INT, purpose="the slots of points in the table of voxels")
-    table = firsts.base_data, slot_of.base_data
-    _launch(session, points, "find_slots", n, np.uint32(slots - 1), keys.base_data, *table)
-    is_lead = session.scratch(n, INT, purpose="which points are the first of a voxel")
-    voxel_of = session.allocate(n, INT, purpose="the voxels of points")
-    _launch(session, points, "find_leads", n, *table, voxel_of.base_data, is_lead.base_data)
-    many = int(number_roots(session, voxel_of, is_lead).get()[0])
-    return Voxels(session, points, size, voxel_of, sizes_of(session, voxel_of, many), is_lead, offsets)
+    groups = find_groups(session, keys, n)
+    return Voxels(session, points, size, groups.group_of, groups.counts, groups.is_lead, offsets)
 
 
 def _launch(

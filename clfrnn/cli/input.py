@@ -17,10 +17,27 @@ from ..host.printable import printable
 if TYPE_CHECKING:
     from ..files import Cloud
 
-__all__ = ["naming_files", "read_input", "say_cell"]
+__all__ = ["naming_files", "read_each", "read_input", "say_cell"]
 
 #: Å in the unit of a file; the command line searches atoms in Å.
 _ANGSTROMS = {"nm": 10.0}
+
+
+def read_each(points: Path, given: dict[str, Any]) -> Iterator[tuple[Cloud, Any]]:
+    """What :func:`read_input` reads, for each frame of a file where ``frames`` are asked for.
+
+    Parameters
+    ----------
+    points, given : as for :func:`read_input`; ``frames`` in addition
+    """
+    if not given["frames"]:
+        yield read_input(points, given)
+        return
+    from ..files.formats import read_frames
+
+    columns = None if given["columns"] is None else [word.strip() for word in given["columns"].split(",")]
+    for cloud in read_frames(points, columns=columns, array=given["array"], skip_nan=given["skip_nan"]):
+        yield _said(points, cloud, given), None
 
 
 def read_input(points: Path, given: dict[str, Any]) -> tuple[Cloud, Any]:
@@ -29,7 +46,7 @@ def read_input(points: Path, given: dict[str, Any]) -> tuple[Cloud, Any]:
     Parameters
     ----------
     points : the file of points
-    given : the options ``queries``, ``array``, ``columns`` and ``float32`` of the command line
+    given : the options ``queries``, ``array``, ``columns``, ``frame``, ``skip_nan`` and ``float32`` of the command line
     """
     from ..files.formats import has_columns
 
@@ -37,7 +54,21 @@ def read_input(points: Path, given: dict[str, Any]) -> tuple[Cloud, Any]:
     columns = None if given["columns"] is None else [word.strip() for word in given["columns"].split(",")]
     # Columns are chosen in whichever of the files are texts, and in the first where none is, which says so.
     none = not has_columns(points) and (path is None or not has_columns(path))
-    cloud = _read(points, given, array=given["array"], columns=columns if none or has_columns(points) else None)
+    cloud = _read(
+        points,
+        given,
+        array=given["array"],
+        columns=columns if none or has_columns(points) else None,
+        frame=given["frame"] or 0,
+    )
+    if given["frame"] is not None:
+        click.echo(f"frame    {cloud.frame:,} of {cloud.frames:,}")
+    elif cloud.frames > 1:
+        click.echo(
+            f"clfrnn: {printable(label(points))}: it has {cloud.frames:,} frames, of which frame 0 is read; say which "
+            "by --frame",
+            err=True,
+        )
     if path is None:
         return cloud, None
     others = _read(path, given, columns=columns if has_columns(path) else None, prefer=("queries",))
@@ -66,16 +97,22 @@ def say_cell(path: Path, cloud: Cloud, how: str) -> None:
 
 
 def _read(path: Path, given: dict[str, Any], **options: Any) -> Cloud:
-    """Read a file, say what is worth to know of it, and return its points in the dtype that was asked for."""
-    import numpy as np
-
+    """Read a file, and return what is searched of it."""
     from ..files.formats import read_cloud
 
     if _is_mapped(path, given):
         return _mapped(path)
-    cloud = read_cloud(path, **options)
+    return _said(path, read_cloud(path, skip_nan=given["skip_nan"], **options), given)
+
+
+def _said(path: Path, cloud: Cloud, given: dict[str, Any]) -> Cloud:
+    """Say what is worth to know of a file, and return its points in the dtype that was asked for, atoms in Å."""
+    import numpy as np
+
     for note in cloud.notes:
         click.echo(f"clfrnn: {printable(note)}", err=True)
+    if cloud.skipped:
+        click.echo(f"skipped  {cloud.skipped:,} without coordinates, in {printable(path.name)}")
     if cloud.unit in _ANGSTROMS:
         scale = _ANGSTROMS[cloud.unit]
         cell = None if cloud.cell is None else cloud.cell * scale
@@ -100,7 +137,7 @@ def _read(path: Path, given: dict[str, Any], **options: Any) -> Cloud:
 def _is_mapped(path: Path, given: dict[str, Any]) -> bool:
     """Whether a file is read by parts: an array of numpy's, as it is."""
     by_parts = given.get("parts") is not None or given.get("devices") is not None
-    return by_parts and path.suffix == ".npy" and not given["float32"]
+    return by_parts and path.suffix == ".npy" and not (given["float32"] or given["skip_nan"] or given["frame"])
 
 
 def _mapped(path: Path) -> Cloud:

@@ -13,14 +13,14 @@ from ..files.contents import STANDARD_INPUT
 from ..host.printable import printable
 from .arguments import FLOAT32, MethodName, Numbers, SearchCommand, check_new
 from .domain import CellNumbers, read_domain
-from .input import naming_files
-from .input import read_input as _read
+from .input import naming_files, read_each
 from .nearest import check_nearest, find_nearest
 from .parts import check_parts, open_sessions, search_parts
 from .progress import opened
 from .progress import progress as _progress
 
 if TYPE_CHECKING:
+    from ..files import Cloud
     from ..index import Index
     from ..runtime.session import Session
 
@@ -50,6 +50,13 @@ _FIELDS = ("indices", "distances", "vectors", "shifts")
 @click.option(
     "--columns", help="Which columns of texts are coordinates, by name or counted from 1, as in x,y,z or 1,2,3."
 )
+@click.option(
+    "--frame", type=int, metavar="NUMBER", help="Which frame of the file, from 0 on, or from the end as -1; the first."
+)
+@click.option(
+    "--frames", is_flag=True, help="Search all frames one after the other; -o then has {frame} where its number stands."
+)
+@click.option("--skip-nan", is_flag=True, help="Leave out points without coordinates, NaN or missing, and count them.")
 @click.option("--method", type=MethodName(), default="auto", show_default=True, help="As for clfrnn.build_index.")
 @click.option("--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name.")
 @click.option("--float32", is_flag=True, help=FLOAT32)
@@ -103,19 +110,37 @@ def search(points: Path, *, output: Path | None, plot: Path | None, **given: Any
     """Find every neighbor within a radius of the points in a file, or their k nearest.
 
     POINTS is a .npy, .npz, .csv, .tsv, .txt, .dat, .asc, .pts, .ply, .pcd, .las or .laz file, with a point a row; texts
-    may be packed, as in cloud.csv.gz, and - is standard input. Or it is a file of atoms, .xyz, .extxyz, .gro, .cif,
-    .vasp or POSCAR, which are searched in Å, in the cell that the file has unless --open is given.
+    may be packed, as in cloud.csv.gz, and - is standard input. Or it is a file of atoms, .xyz, .extxyz, .gro, .pdb,
+    .cif, .vasp, POSCAR, XDATCAR or a dump of LAMMPS, which are searched in Å, in the cell that the file has unless
+    --open is given. Of a file with several frames the first is searched, unless --frame or --frames is given.
     """
     by_parts = given["parts"] is not None or given["devices"] is not None
     _check(points, output, plot, given, by_parts=by_parts)
-    read, sources = _read(points, given)
+    session = opened(given["device"]) if given["frames"] else None
+    for read, sources in read_each(points, given):
+        _search_cloud((points, read, sources), given, session, output=output, plot=plot)
+
+
+def _search_cloud(
+    found: tuple[Path, Cloud, Any],
+    given: dict[str, Any],
+    session: Session | None,
+    *,
+    output: Path | None,
+    plot: Path | None,
+) -> None:
+    """Search one frame of a file: its points, from the queries where there are some."""
+    points, read, sources = found
+    if given["frames"]:
+        click.echo(f"frame    {read.frame:,} of {read.frames:,}")
+        output = None if output is None else output.with_name(output.name.replace("{frame}", str(read.frame)))
     given["domain"], cloud = read_domain(points, read, given), read.points
-    if by_parts:
+    if given["parts"] is not None or given["devices"] is not None:
         with naming_files(points, given["queries"]):
             search_parts(cloud, sources, given, open_sessions(given["devices"]), output)
         return
     with naming_files(points, given["queries"]):
-        session = opened(given["device"])
+        session = session or opened(given["device"])
         if given["k"] is None:
             listed = output is not None and not given["count"]
             counts, arrays = _find_all(cloud, sources, given, session, listed=listed)
@@ -136,6 +161,8 @@ def _check(points: Path, output: Path | None, plot: Path | None, given: dict[str
         )
     if given["k"] is not None and not by_parts:
         check_nearest({**given, "plot": plot})
+    if given["frames"]:
+        _check_frames(points, output, plot, given)
     if points == given["queries"] == STANDARD_INPUT:
         raise click.UsageError("--queries: standard input (-) has the points already; save one of them as a file")
     if by_parts:
@@ -161,6 +188,22 @@ def _check(points: Path, output: Path | None, plot: Path | None, given: dict[str
         raise click.UsageError(f"--count makes no list; leave out --{listed[0]}")
     if output is None and listed:
         raise click.UsageError(f"--{listed[0]}: is of a list, which goes to a file; name one, as in -o neighbors.npz")
+
+
+def _check_frames(points: Path, output: Path | None, plot: Path | None, given: dict[str, Any]) -> None:
+    """Refuse what has no meaning for all frames of a file."""
+    from ..files.formats import has_frames
+
+    also = {"--frame": given["frame"], "--queries": given["queries"], "--plot": plot}
+    if named := next((option for option, value in also.items() if value is not None), None):
+        raise click.UsageError(f"--frames: expected a search of all frames alone, got {named} as well; leave it out")
+    if not has_frames(points):
+        raise click.UsageError(f"--frames: {printable(points.name)} has no frames; leave it out")
+    if output is not None and "{frame}" not in output.name:
+        raise click.UsageError(
+            f"--output: expected {{frame}} where the number of a frame is to stand, got {printable(output.name)}; call "
+            f"it, say, {printable(output.stem)}-{{frame}}.npz"
+        )
 
 
 def _find_all(

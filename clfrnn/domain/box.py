@@ -88,6 +88,13 @@ class Domain(abc.ABC):
         """The largest number of images of the space that a query covers, including rounding."""
 
     @abc.abstractmethod
+    def pair_density(self, n: int, m: int, systems: npt.NDArray[np.int32] | None) -> float | None:
+        """The number of pairs of `m` queries with `n` points that a unit of volume has where points are even.
+
+        `systems` are those of queries, (m,), where these are no points. None where not all axes repeat.
+        """
+
+    @abc.abstractmethod
     def describe(self) -> str:
         """The domain in words; "" in open space."""
 
@@ -141,6 +148,15 @@ class PeriodicBox(Domain):
         """See :class:`Domain`."""
         axes = ", ".join(f"axis {k} of length {length:g}" for k, length in enumerate(self.lengths) if length)
         return f"periodic: {axes}" if axes else ""
+
+    def pair_density(self, n: int, m: int, systems: npt.NDArray[np.int32] | None) -> float | None:  # noqa: ARG002
+        """See :class:`Domain`."""
+        return n * m / self.volume if self.volume else None
+
+    @functools.cached_property
+    def volume(self) -> float:
+        """The volume of one period; 0 where an axis does not repeat."""
+        return abs(float(np.linalg.det(self.frame.vectors)))
 
     @property
     def frame(self) -> Frame:

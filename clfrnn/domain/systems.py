@@ -99,6 +99,13 @@ class Systems(Domain):
         """See :class:`~.box.Domain`; the most over systems."""
         return max(domain.most_images(radius) for domain in self.domains)
 
+    def pair_density(self, n: int, m: int, systems: npt.NDArray[np.int32] | None) -> float | None:  # noqa: ARG002
+        """See :class:`~.box.Domain`; the sum over systems."""
+        many = len(self.numbers)
+        asked = self.counts if systems is None else np.bincount(systems, minlength=many)[:many]
+        volumes = np.array([domain.volume for domain in self.domains])[self.of_system]
+        return float(np.sum(asked * self.counts / volumes)) if volumes.all() else None
+
     @functools.cached_property
     def facts(self) -> SystemFacts:
         """What does not depend on positions, by system."""

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from .cloud import Cloud
-from .formats import read
+from .formats import frames, read
 
-__all__ = ["Cloud", "read"]
+__all__ = ["Cloud", "frames", "read"]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import gzip
 import io
+import itertools
+import lzma
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import cast
+from typing import Any, NamedTuple, cast
 
 from ..errors import ClfrnnError, DeviceMemoryError, InvalidInputError
 from ..host.memory import host_memory_left
 from ..host.printable import printable
 
 __all__ = [
+    "PACKED",
     "STANDARD_INPUT",
     "by_command",
     "check_memory",
@@ -25,9 +29,25 @@ __all__ = [
     "read_lines",
     "reading",
     "shown",
+    "stream_lines",
 ]
 
 STANDARD_INPUT = Path("-")
+
+
+class Packing(NamedTuple):
+    """How files are packed: the program that does it, and how one is opened to read what it holds."""
+
+    program: str
+    open: Callable[..., Any]
+
+
+#: How a file is packed, by the end of its name.
+PACKED: Mapping[str, Packing] = {
+    ".gz": Packing("gzip", gzip.open),
+    ".bz2": Packing("bzip2", bz2.open),
+    ".xz": Packing("xz", lzma.open),
+}
 
 #: Bytes that are read at once, so that a packed file is not unpacked beyond the free memory.
 _CHUNK = 1 << 22
@@ -38,6 +58,8 @@ _TEXT_TAKES = 6
 #: The first bytes of files that are no text, and what to do with such a file.
 _MAGIC = (
     (b"\x1f\x8b", "a file that gzip packed", "let its name end in .gz, as in cloud.csv.gz"),
+    (b"BZh", "a file that bzip2 packed", "let its name end in .bz2, as in cloud.csv.bz2"),
+    (b"\xfd7zXZ\x00", "a file that xz packed", "let its name end in .xz, as in cloud.csv.xz"),
     (b"PK\x03\x04", "a zip archive, as .npz and .xlsx files are", "give it its own ending, or save the sheet as CSV"),
     (b"\x93NUMPY", "an array of numpy's", "let its name end in .npy"),
     (b"\xff\xfe\x00\x00", "UTF-32", "convert it, as in: {command}"),
@@ -61,18 +83,18 @@ def by_command(path: Path, command: str) -> str:
     """
     if path == STANDARD_INPUT:
         return f"{command} < old.txt > new.txt"
-    packed = path.suffix.lower() == ".gz"
-    name = Path(path.stem if packed else path.name)
+    packing = PACKED.get(path.suffix.lower())
+    name = Path(path.stem if packing else path.name)
     old, new = (shlex.quote(each) for each in (str(path), f"{name.stem}.new{name.suffix}"))
-    return f"gzip -dc {old} | {command} > {new}" if packed else f"{command} < {old} > {new}"
+    return f"{packing.program} -dc {old} | {command} > {new}" if packing else f"{command} < {old} > {new}"
 
 
 def inner_ending(path: Path) -> str:
-    """The ending of a name in lower case, without ``.gz``; that of a text for standard input."""
+    """The ending of a name in lower case, without that of packing; that of a text for standard input."""
     if path == STANDARD_INPUT:
         return ".txt"
     suffix = path.suffix.lower()
-    return Path(path.stem).suffix.lower() if suffix == ".gz" else suffix
+    return Path(path.stem).suffix.lower() if suffix in PACKED else suffix
 
 
 def shown(text: str, most: int = 40) -> str:
@@ -140,55 +162,95 @@ def read_lines(path: Path, *, any_signs: bool = False) -> list[str]:
 
     Parameters
     ----------
-    path : a file, packed where its name ends in .gz, or :data:`STANDARD_INPUT`
+    path : a file, packed where its name ends in .gz, .bz2 or .xz, or :data:`STANDARD_INPUT`
     any_signs : whether the text may have other signs than those of UTF-8, each of which is read as one sign: in formats
         whose numbers and names are ASCII they stand in titles and comments
     """
-    raw = _read_bytes(path)
+    lines: list[str] = []
+    size = 0
+    for some, nbytes in _line_blocks(path, any_signs=any_signs):
+        lines += some
+        size += nbytes
+        check_memory(path, (_TEXT_TAKES - 2) * size)  # the lines have their memory
+    return lines
+
+
+def stream_lines(path: Path, *, any_signs: bool = False) -> Iterator[str]:
+    """The lines of :func:`read_lines`, of which few are in memory at a time."""
+    for some, _ in _line_blocks(path, any_signs=any_signs):
+        yield from some
+
+
+def _line_blocks(path: Path, *, any_signs: bool) -> Iterator[tuple[list[str], int]]:
+    """Lines of a text, some thousands at a time, and their bytes."""
+    before, rest, at_start = 0, b"", True
+    for part in itertools.chain(_parts(path), [None]):
+        block = rest + (part or b"")
+        # A line's end of two bytes stays together, and the last line is whole where the file ends.
+        end = len(block) if part is None else max(block.rfind(b"\n"), block.rfind(b"\r", 0, len(block) - 1)) + 1
+        block, rest = block[:end], block[end:]
+        if part is not None and not block:
+            check_memory(path, (_TEXT_TAKES - 1) * len(rest))
+            continue
+        if at_start:
+            _refuse_other_kinds(path, block)
+            block, at_start = block.removeprefix(b"\xef\xbb\xbf"), False
+        text = _decoded(path, block, before, any_signs=any_signs)
+        # Lines as editors count them; str.splitlines() knows further ends of lines.
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        if part is not None:
+            lines.pop()  # nothing stands behind the last line's end
+        before += len(lines)
+        yield lines, end
+
+
+def _refuse_other_kinds(path: Path, start: bytes) -> None:
     for magic, kind, remedy in _MAGIC:
-        if raw.startswith(magic):
+        if start.startswith(magic):
             command = by_command(path, f"iconv -f {kind} -t UTF-8")
             raise InvalidInputError(
                 f"{label(path)}: line 1: expected text in UTF-8, got {kind}; {remedy.format(command=command)}"
             )
+
+
+def _decoded(path: Path, block: bytes, before: int, *, any_signs: bool) -> str:
+    """The text of whole lines, behind as many others."""
     try:
-        text = raw.decode("utf-8-sig")
+        text = block.decode("utf-8")
     except UnicodeDecodeError as error:
         if not any_signs:
-            line = raw.count(b"\n", 0, error.start) + 1
+            line = before + block.count(b"\n", 0, error.start) + 1
             raise InvalidInputError(
-                f"{label(path)}: line {line}: expected text in UTF-8, got the byte 0x{raw[error.start]:02X}, as "
+                f"{label(path)}: line {line}: expected text in UTF-8, got the byte 0x{block[error.start]:02X}, as "
                 "Latin-1 and Windows write accents and signs; save it as UTF-8, or convert it, as in: "
                 f"{by_command(path, 'iconv -f WINDOWS-1252 -t UTF-8')}"
             ) from error
-        text = raw.decode("latin-1")
+        text = block.decode("latin-1")
     if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
+        line = before + text.count("\n", 0, text.index("\0")) + 1
         raise InvalidInputError(
             f"{label(path)}: line {line}: expected text in UTF-8, got a zero byte, as UTF-16 and files that are no "
             "text have; save it as UTF-8, or give the file the ending of its format"
         )
-    # Lines as editors count them; str.splitlines() knows further ends of lines.
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return text
 
 
-def _read_bytes(path: Path) -> bytes:
-    """All bytes of a file, unpacked."""
+def _parts(path: Path) -> Iterator[bytes]:
+    """The bytes of a file, unpacked, some at a time."""
     if path == STANDARD_INPUT:
-        return _read_all(path, cast("io.BufferedIOBase", sys.stdin.buffer))
-    if path.suffix.lower() != ".gz":
+        yield from _read_parts(cast("io.BufferedIOBase", sys.stdin.buffer))
+    elif packing := PACKED.get(path.suffix.lower()):
+        with (
+            reading(path, f"a whole file that {packing.program} packed", "pack it again"),
+            packing.open(path, "rb") as packed,
+        ):
+            yield from _read_parts(packed)
+    else:
         with reading(path, "a text", "save it again"), path.open("rb") as stream:
-            return _read_all(path, stream)
-    with reading(path, "a whole file that gzip packed", "pack it again"), gzip.open(path, "rb") as packed:
-        return _read_all(path, packed)
+            yield from _read_parts(stream)
 
 
-def _read_all(path: Path, stream: io.BufferedIOBase) -> bytes:
-    """The rest of a stream, as far as its text would fit memory."""
-    parts, size = [], 0
+def _read_parts(stream: io.BufferedIOBase) -> Iterator[bytes]:
     # Not read(): an interrupt that comes between two reads of a pipe would not be seen before the second has ended.
     while part := stream.read1(_CHUNK):
-        parts.append(part)
-        size += len(part)
-        check_memory(path, (_TEXT_TAKES - 1) * size)  # the parts have their memory
-    return b"".join(parts)
+        yield part

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,20 +16,25 @@ from ..errors import DeviceMemoryError, InvalidInputError
 from ..host.numbers import shown as shown_value
 from .arrays import read_npy, read_npz
 from .atoms.cif import read_cif
-from .atoms.gro import read_gro
+from .atoms.gro import GRO
+from .atoms.lammps import LAMMPS
+from .atoms.pdb import PDB
 from .atoms.poscar import read_poscar
-from .atoms.xyz import read_xyz
+from .atoms.xdatcar import XDATCAR
+from .atoms.xyz import XYZ, lines_of_table
 from .cloud import Cloud
-from .contents import STANDARD_INPUT, inner_ending, label, reading, shown
+from .contents import PACKED, STANDARD_INPUT, inner_ending, label, reading, shown
+from .frames import Frame, FrameFormat
+from .meshes import read_obj, read_off
 from .pcd import read_pcd
 from .scans import read_las
 from .table import read_table
 from .vertices import read_ply
 
-__all__ = ["FORMATS", "has_columns", "read", "read_cloud"]
+__all__ = ["FORMATS", "frames", "has_columns", "has_frames", "read", "read_cloud", "read_frames"]
 
 #: The reader for each end of a file's name.
-FORMATS: Mapping[str, Callable[..., Cloud]] = {
+FORMATS: Mapping[str, Callable[..., Cloud] | FrameFormat] = {
     ".npy": read_npy,
     ".npz": read_npz,
     ".csv": read_table,
@@ -37,26 +43,48 @@ FORMATS: Mapping[str, Callable[..., Cloud]] = {
     ".dat": read_table,
     ".asc": read_table,
     ".pts": read_table,
-    ".xyz": read_xyz,
-    ".extxyz": read_xyz,
-    ".gro": read_gro,
+    ".xyz": XYZ,
+    ".extxyz": XYZ,
+    ".gro": GRO,
+    ".pdb": PDB,
+    ".ent": PDB,
     ".cif": read_cif,
+    ".mmcif": read_cif,
+    ".pdbx": read_cif,
     ".vasp": read_poscar,
     ".poscar": read_poscar,
+    ".xdatcar": XDATCAR,
+    ".lammpstrj": LAMMPS,
+    ".dump": LAMMPS,
+    ".obj": read_obj,
+    ".off": read_off,
     ".ply": read_ply,
     ".pcd": read_pcd,
     ".las": read_las,
     ".laz": read_las,
 }
 
-#: How the names of files of VASP begin, which have no ending.
-_OF_VASP = ("POSCAR", "CONTCAR")
+#: How the names of files begin that may have no ending, or a number in its place.
+_BEGINNINGS: Mapping[str, Callable[..., Cloud] | FrameFormat] = {
+    "POSCAR": read_poscar,
+    "CONTCAR": read_poscar,
+    "XDATCAR": XDATCAR,
+    "DUMP.": LAMMPS,
+}
 
-#: Readers of texts that have columns to choose from.
-_WITH_COLUMNS = (read_table, read_xyz)
+#: Readers of texts that have columns to choose from, and the options of readers that have any.
+_WITH_COLUMNS = (read_table, XYZ)
+_OPTIONS: Mapping[Any, tuple[str, ...]] = {
+    read_table: ("columns", "skip_nan"),
+    XYZ: ("columns", "skip_nan"),
+    LAMMPS: ("skip_nan",),
+    read_obj: ("skip_nan",),
+    read_off: ("skip_nan",),
+    read_npz: ("array", "prefer"),
+}
 
 #: Readers of texts, which may be packed.
-_OF_TEXT = (*_WITH_COLUMNS, read_gro, read_cif, read_poscar)
+_OF_TEXT = (*_WITH_COLUMNS, GRO, PDB, XDATCAR, LAMMPS, read_cif, read_poscar, read_obj, read_off)
 
 
 def read(
@@ -67,9 +95,9 @@ def read(
     Parameters
     ----------
     path : the file, whose format follows from the ending of its name, see :doc:`files`; names that begin with
-        ``POSCAR`` or ``CONTCAR`` are those of VASP's files; texts may be packed by gzip, as in ``.csv.gz``; ``-`` is a
-        text on standard input
-    frame : which frame of the file; files of several frames cannot be read yet, so that it is 0
+        ``POSCAR``, ``CONTCAR``, ``XDATCAR`` or ``dump.`` are those of VASP's and LAMMPS' files; texts may be packed, as
+        in ``.csv.gz``, ``.bz2`` and ``.xz``; ``-`` is a text on standard input
+    frame : which frame of the file, from 0 on; negative ones count from the end
     columns : columns of a text that are coordinates, by name or by position, counted from 1; when None those whose
         names are x, y, z, else up to three without names
     skip_nan : whether rows in which a coordinate is NaN or missing are left out and counted; they are refused otherwise
@@ -83,25 +111,76 @@ def read(
     ------
     InvalidInputError
         The ending is unknown, the package that reads the format is not installed, the file has another number of
-        rows than it says, has another format or can be read in several ways; the message says what to do.
+        rows than it says, has another format or can be read in several ways, or has no such frame; the message says
+        what to do.
     DeviceMemoryError
         The contents exceed the free memory of this machine.
 
     Notes
     -----
-    Cost: the file is read once; a text takes about six times its size while it is read. Memory is taken for what the
-    file holds, whatever its header says. Nothing in a file is executed, and no other file is opened.
+    Cost: the file is read once; a text takes about six times its size while it is read, one of several frames six times
+    that of a frame. Memory is taken for what the file holds, whatever its header says. Nothing in a file is executed,
+    and no other file is opened.
     """
     try:
-        place = operator.index(frame)
+        position = operator.index(frame)
     except TypeError:
-        place = -1
-    if place != 0 or isinstance(frame, bool):
+        position = None
+    if position is None or isinstance(frame, bool):
         raise InvalidInputError(
-            f"expected 0, got {shown_value(frame)}; files of several frames cannot be read yet: save each frame as a "
-            "file",
+            f"expected a whole number, got {shown_value(frame)}; pass the position of a frame, from 0 on",
             argument="frame",
         )
+    return read_cloud(_path(path), frame=position, columns=_columns(columns), skip_nan=skip_nan)
+
+
+def frames(
+    path: str | PathLike[str], *, columns: Sequence[str | int] | None = None, skip_nan: bool = False
+) -> Iterator[Cloud]:
+    r"""Read the frames of a file one after the other.
+
+    Parameters
+    ----------
+    path, columns, skip_nan : as for :func:`read`
+
+    Returns
+    -------
+    An iterator over clouds, each with its position ``frame`` and the number ``frames`` of all; one cloud for a file
+    without frames
+
+    Raises
+    ------
+    InvalidInputError, DeviceMemoryError
+        As for :func:`read`: at once where the file cannot be read as frames, and at the frame whose numbers are wrong.
+
+    Notes
+    -----
+    Cost: the file is gone through twice, first for the number of frames. One frame is in memory at a time.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "two.xyz"
+    >>> _ = path.write_text("1\n\nH 0 0 0\n1\n\nH 0 0 1\n")
+    >>> [(cloud.frame, cloud.points.tolist()) for cloud in frames(path)]
+    [(0, [[0.0, 0.0, 0.0]]), (1, [[0.0, 0.0, 1.0]])]
+    """
+    return read_frames(_path(path), columns=_columns(columns), skip_nan=skip_nan)
+
+
+def _path(path: Any) -> Path:
+    try:
+        return Path(path)
+    except TypeError:
+        raise InvalidInputError(
+            f"expected the name of a file, got {type(path).__name__} {shown_value(path)}; pass a str or a Path",
+            argument="path",
+        ) from None
+
+
+def _columns(columns: Any) -> list[str] | None:
+    """Columns as words, as the command line has them."""
     known = columns is None or (isinstance(columns, Sequence) and not isinstance(columns, (str, bytes)) and columns)
     if not known:
         raise InvalidInputError(
@@ -109,50 +188,82 @@ def read(
             "out where the file says which columns are coordinates",
             argument="columns",
         )
-    chosen = (
-        None if columns is None else [shown_value(each) if isinstance(each, int) else str(each) for each in columns]
-    )
-    try:
-        file = Path(path)
-    except TypeError:
-        raise InvalidInputError(
-            f"expected the name of a file, got {type(path).__name__} {shown_value(path)}; pass a str or a Path",
-            argument="path",
-        ) from None
-    return read_cloud(file, columns=chosen, skip_nan=skip_nan)
+    return None if columns is None else [shown_value(each) if isinstance(each, int) else str(each) for each in columns]
 
 
-def read_cloud(
-    path: Path,
-    *,
-    array: str | None = None,
-    columns: Sequence[str] | None = None,
-    prefer: Sequence[str] = (),
-    skip_nan: bool = False,
-) -> Cloud:
+def read_cloud(path: Path, *, frame: int = 0, skip_nan: bool = False, **given: Any) -> Cloud:
     """Read a file as :func:`read` does, where the command line says more.
 
     Parameters
     ----------
     path : the file; ``-`` is standard input, a text
-    array : the name of an array in an .npz archive
-    columns, skip_nan : as for :func:`read`
-    prefer : names that are looked for in an archive before the usual ones
+    frame, skip_nan : as for :func:`read`
+    given : ``array``, the name of an array in an .npz archive; ``columns`` as for :func:`read`; ``prefer``, names that
+        are looked for in an archive before the usual ones
     """
+    reader, options = _reader_with(path, {"skip_nan": skip_nan, **given})
+    if isinstance(reader, FrameFormat):
+        with _in_memory(path):
+            chosen, position, total = reader.choose(path, frame)
+            return _parsed(reader, chosen, options, place=(position, total), skip_nan=skip_nan)
+    if frame not in (0, -1):
+        raise InvalidInputError(
+            f"expected 0, as {label(path)} has one frame, got {frame}; leave it out", argument="frame"
+        )
+    with _in_memory(path):
+        cloud = reader(path, **options)
+    return _with_cell(path, _finite(path, cloud, skip_nan=skip_nan))
+
+
+def read_frames(path: Path, *, skip_nan: bool = False, **given: Any) -> Iterator[Cloud]:
+    """The frames of a file, as :func:`frames`; `given` as for :func:`read_cloud`."""
+    reader, options = _reader_with(path, {"skip_nan": skip_nan, **given})
+    if not isinstance(reader, FrameFormat):
+        return iter([read_cloud(path, skip_nan=skip_nan, **given)])
+    with _in_memory(path):
+        total = reader.count(path)
+    return _each(reader, path, options, total=total, skip_nan=skip_nan)
+
+
+def _each(reader: FrameFormat, path: Path, options: dict[str, Any], *, total: int, skip_nan: bool) -> Iterator[Cloud]:
+    each = reader.frames(path)
+    for position in range(total):
+        with _in_memory(path):
+            frame = next(each, None)
+            if frame is None:
+                raise InvalidInputError(
+                    f"{label(path)}: expected {total:,} frames, as it had when reading began, got {position:,}; it has "
+                    "changed meanwhile: read it again"
+                )
+            cloud = _parsed(reader, frame, options, place=(position, total), skip_nan=skip_nan)
+        yield cloud
+
+
+def _parsed(
+    reader: FrameFormat, frame: Frame, options: dict[str, Any], *, place: tuple[int, int], skip_nan: bool
+) -> Cloud:
+    """What a frame says, checked; its `place` is its position and the number of all frames."""
+    checked = _with_cell(frame.path, _finite(frame.path, reader.parse(frame, **options), skip_nan=skip_nan))
+    return dataclasses.replace(checked, frame=place[0], frames=place[1])
+
+
+def _reader_with(path: Path, given: dict[str, Any]) -> tuple[Callable[..., Cloud] | FrameFormat, dict[str, Any]]:
+    """The reader of a file, and those of the options that it takes; raises for others that were given."""
     reader = _reader(path)
-    if path.suffix.lower() == ".gz" and reader not in (None, *_OF_TEXT):
-        raise InvalidInputError(f"{path}: expected a text where gzip packed it, got {path.name}; unpack it first")
+    if path.suffix.lower() in PACKED and reader not in (None, *_OF_TEXT):
+        packed = PACKED[path.suffix.lower()].program
+        raise InvalidInputError(f"{path}: expected a text where {packed} packed it, got {path.name}; unpack it first")
     if reader is None:
         raise InvalidInputError(
-            f"{path}: expected a name that ends in {', '.join(sorted(FORMATS))}, or begins with POSCAR or CONTCAR, got "
-            f"{shown(inner_ending(path)) or 'no ending'}; save the points as one of these, or pass a text on standard "
-            "input, as -"
+            f"{path}: expected a name that ends in {', '.join(sorted(FORMATS))}, or begins with POSCAR, CONTCAR, "
+            f"XDATCAR or dump., got {shown(inner_ending(path)) or 'no ending'}; save the points as one of these, or "
+            "pass a text on standard input, as -"
         )
-    if array is not None and reader is not read_npz:
+    if given.get("array") is not None and reader is not read_npz:
         raise InvalidInputError(
-            f"{label(path)}: only .npz archives hold arrays with names; leave out {array!r} of --array"
+            f"{label(path)}: only .npz archives hold arrays with names; leave out {given['array']!r} of --array"
         )
-    if columns is not None and reader not in _WITH_COLUMNS:
+    if given.get("columns") is not None and reader not in _WITH_COLUMNS:
         raise InvalidInputError(
             f"{path}: only .csv and .txt files have columns to choose from (and .tsv, .dat, .asc, .pts and .xyz "
             "files); leave out --columns"
@@ -160,19 +271,25 @@ def read_cloud(
     if path != STANDARD_INPUT:
         with reading(path, "a file", "save it again"), path.open("rb"):
             pass  # whether there is one that can be read
-    options: dict[str, Any] = {"columns": columns, "skip_nan": skip_nan} if reader in _WITH_COLUMNS else {}
-    if reader is read_npz:
-        options = {"array": array, "prefer": prefer}
+    given = {"columns": None, **given}
+    options = {name: given[name] for name in _OPTIONS.get(reader, ()) if name in given}
+    if reader is XYZ and (lines := lines_of_table(path)) is not None:
+        return read_table, {**options, "first_three": True, "lines": lines}
+    return reader, options
+
+
+@contextlib.contextmanager
+def _in_memory(path: Path) -> Iterator[None]:
+    """Turn what a reader raises without memory into one message; numbers may overflow, and are refused later."""
     try:
-        with np.errstate(all="ignore"):  # numbers that are too large are refused below
-            cloud = reader(path, **options)
+        with np.errstate(all="ignore"):
+            yield
     except MemoryError as error:
         if isinstance(error, DeviceMemoryError):
             raise
         raise DeviceMemoryError(
             f"{label(path)}: this process gets no memory for what the file contains; search a part of it"
         ) from error
-    return _with_cell(path, _finite(path, cloud, skip_nan=skip_nan))
 
 
 def has_columns(path: Path) -> bool:
@@ -180,10 +297,18 @@ def has_columns(path: Path) -> bool:
     return _reader(path) in _WITH_COLUMNS
 
 
-def _reader(path: Path) -> Callable[..., Cloud] | None:
+def has_frames(path: Path) -> bool:
+    """Whether the file is of a format that may have several frames."""
+    return isinstance(_reader(path), FrameFormat)
+
+
+def _reader(path: Path) -> Callable[..., Cloud] | FrameFormat | None:
     """The reader of a file, by its name."""
     found = FORMATS.get(inner_ending(path))
-    return read_poscar if found is None and path.name.upper().startswith(_OF_VASP) else found
+    if found is None:
+        name = path.name.upper()
+        return next((reader for begin, reader in _BEGINNINGS.items() if name.startswith(begin)), None)
+    return found
 
 
 def _finite(path: Path, cloud: Cloud, *, skip_nan: bool) -> Cloud:

@@ -1,9 +1,10 @@
-"""Points in .pcd files, as PCL writes them: as text or as bytes."""
+"""Points in .pcd files, as PCL writes them: as text, as bytes, or as packed bytes."""
 
 from __future__ import annotations
 
 import math
 import re
+import struct
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from ..errors import InvalidInputError
 from .cloud import Cloud
 from .columns import read_columns
 from .contents import check_memory, quoted, read_lines, reading, shown
+from .lzf import unpack
 from .rows import Table
 
 __all__ = ["read_pcd"]
@@ -22,6 +24,9 @@ _MOST_HEADER = 1 << 16
 
 #: numpy's letter for each TYPE, and its SIZE.
 _KINDS = {"F": ("f", (4, 8)), "I": ("i", (1, 2, 4, 8)), "U": ("u", (1, 2, 4, 8))}
+
+#: How many bytes are packed, and how many they are unpacked, in front of packed points.
+_SIZES = struct.Struct("<II")
 
 _EXPECTED = "points with the fields x, y and z"
 
@@ -53,9 +58,10 @@ def read_pcd(path: Path) -> Cloud:
             return Cloud(points=_read_text(path, header))
         if header.data == "binary":
             return Cloud(points=_read_bytes(path, header))
+        if header.data == "binary_compressed":
+            return Cloud(points=_read_packed(path, header))
         raise InvalidInputError(
-            f"{path}: expected DATA ascii or DATA binary, got {shown(header.data)}; save it without compression, as "
-            "in: pcl_convert_pcd_ascii_binary in.pcd out.pcd 1"
+            f"{path}: expected DATA ascii, binary or binary_compressed, got {shown(header.data)}; save it again"
         )
 
 
@@ -145,6 +151,25 @@ def _read_bytes(path: Path, header: _Header) -> np.ndarray[Any, Any]:
         data = stream.read(each * header.points)
     rows = np.frombuffer(data, record, count=header.points)
     return np.stack([rows[name] for name in ("x", "y", "z")], axis=1)
+
+
+def _read_packed(path: Path, header: _Header) -> np.ndarray[Any, Any]:
+    """The points of a file whose DATA are binary_compressed: one field behind the other, packed together."""
+    sizes = [int(kind[2:]) * count for kind, count in zip(header.kinds, header.counts, strict=True)]
+    held = path.stat().st_size - header.size
+    with path.open("rb") as stream:
+        stream.seek(header.size)
+        numbers = stream.read(_SIZES.size)
+        packed, size = _SIZES.unpack(numbers) if len(numbers) == _SIZES.size else (held, -1)
+        if _SIZES.size + packed > held or size != sum(sizes) * header.points:
+            raise _cut_off(path, header, f"{held:,} bytes, which say {packed:,} packed and {size:,} unpacked")
+        check_memory(path, 3 * size)
+        data = unpack(stream.read(packed), size)
+    fields = []
+    for name in ("x", "y", "z"):
+        k = header.names.index(name)
+        fields.append(np.frombuffer(data, header.kinds[k], header.points, header.points * sum(sizes[:k])))
+    return np.stack(fields, axis=1)
 
 
 def _cut_off(path: Path, header: _Header, got: str) -> InvalidInputError:

@@ -78,7 +78,8 @@ def normals(
     of short vectors, so that nothing is lost far from the origin. The normal is the eigenvector of its smallest
     eigenvalue. Jacobi rotations find all eigenvalues with an error of a few roundings of the largest one. With a radius
     alone, sums run in the order in which neighbors are met, so that last digits may differ from run to run; the k
-    nearest are added up by distance, in every run.
+    nearest are added up by distance, in every run. Points whose distances have squares that overflow have no nearest
+    ones, and no normal, of which a PrecisionWarning tells.
 
     Cost: that of building an index, and one visit; with k that of :func:`clfrnn.nearest` and of k (dim + 2) numbers a
     point, and a pass over them.
@@ -101,7 +102,7 @@ def normals(
         seen, position = _position(viewpoint, dim)
         given: dict[str, Any] = {"points": array, "viewpoint": position} if seen else {}
         if k is not None:
-            taken = _taken(k, dim)
+            taken = min(_taken(k, dim), max(n, 1))  # there are no more points
             rows = nearest(
                 array, taken, radius=radius, include_self=True, vectors=True, method=method, session=session, **options
             )

@@ -11,13 +11,14 @@ import numpy.typing as npt
 
 from ..api import build_index
 from ..conditions import Condition
-from ..errors import ClfrnnError, InvalidInputError
+from ..errors import ArgumentError, ClfrnnError, InvalidInputError
 from ..functions import NeighborFunction
-from ..host.numbers import real_array, shown
+from ..host.numbers import real_array, real_number, shown
 from ..index import Index
 from ..points.on_device import as_points
 from ..points.sessions import choose_session
 from ..runtime.session import Session
+from .kinds_of_errors import kind_of_error
 
 __all__ = ["neighbor_list", "primitive_neighbor_list"]
 
@@ -50,17 +51,17 @@ def neighbor_list(
     Parameters
     ----------
     quantities : any of "i", "j", "d", "D" and "S", in the order of the result: the first and the second atom of each
-        pair, their distance, the vector from the first to the second, and the cells that it crosses
+        pair, their distance, the vector from the first to the second, and the cells that it crosses; "" for none
     atoms : an ``ase.Atoms``, in any cell, with any periodic axes; atoms may lie outside the cell
     cutoff : a number; or one for each atom, where atoms are neighbors within the sum of theirs; or a dict of numbers by
         pairs of elements, as symbols or atomic numbers, where other pairs are no neighbors
     self_interaction : whether an atom is its own neighbor
-    max_nbins : taken, and without effect
+    max_nbins : a number above 0, without effect
     session : a :class:`clfrnn.Session`; by default :func:`clfrnn.default_session`
 
     Returns
     -------
-    An array for each quantity, in a tuple where there are several: (pairs,) int64 for i and j, (pairs,) float64 for d,
+    An array for each quantity, in a tuple unless there is one: (pairs,) int64 for i and j, (pairs,) float64 for d,
     (pairs, 3) for D and, in int64, S. Pairs come by i; each pair comes twice, from either atom
 
     Raises
@@ -106,7 +107,7 @@ def primitive_neighbor_list(
     numbers: Any = None,
     self_interaction: bool = False,
     use_scaled_positions: bool = False,
-    max_nbins: float = 1e6,  # noqa: ARG001 — of ASE's own search
+    max_nbins: float = 1e6,
     *,
     session: Session | None = None,
 ) -> Any:
@@ -130,7 +131,12 @@ def primitive_neighbor_list(
     InvalidInputError, DeviceMemoryError
         As for :func:`neighbor_list`.
     """
-    _check_quantities(quantities)
+    quantities = _names(quantities)
+    if not real_number(max_nbins) > 0:
+        raise kind_of_error(max_nbins)(
+            f"expected a number above 0, got {shown(max_nbins)}; leave it out", argument="max_nbins"
+        )
+    flags = _flags(pbc)
     session = choose_session(session, positions)
     lattice = _lattice(cell)
     given = _positions(positions) @ lattice if use_scaled_positions else _positions(positions)
@@ -138,7 +144,6 @@ def primitive_neighbor_list(
         return _in_order(quantities, {name: _empty(name) for name in quantities})
     reach = _Reach.of(cutoff, numbers, len(given))
     dtype = np.float64 if session.profile.fp64 else np.float32
-    flags = np.broadcast_to(np.asarray(pbc, bool), (3,))
     domain: dict[str, Any] = {"cell": _with_other_rows(lattice, flags), "periodic": flags} if flags.any() else {}
     with session.lock:
         points = as_points(given.astype(dtype, copy=False), name="positions", session=session)
@@ -172,7 +177,7 @@ class _Reach(NamedTuple):
             return cls._of_pairs(cutoff, numbers, n)
         array = real_array(cutoff)
         if array is None or array.shape not in ((), (n,)) or not (array >= 0).all():
-            raise InvalidInputError(
+            raise kind_of_error(cutoff)(
                 f"expected a number of at least 0, one for each of {n:,} atoms, or a dict by pairs of elements, got "
                 f"{shown(cutoff)}; pass a distance in the unit of the positions",
                 argument="cutoff",
@@ -183,17 +188,22 @@ class _Reach(NamedTuple):
 
     @classmethod
     def _of_pairs(cls, cutoff: Mapping[Any, Any], numbers: Any, n: int) -> _Reach:
-        if numbers is None or np.shape(numbers) != (n,):
-            raise InvalidInputError(
+        elements = None if numbers is None else real_array(numbers)
+        if elements is None or elements.shape != (n,):
+            raise kind_of_error(numbers)(
                 f"expected the atomic number of each of {n:,} atoms with cutoffs by pairs of elements, got "
                 f"{shown(numbers)}; pass numbers",
                 argument="numbers",
             )
-        species, rank = np.unique(np.asarray(numbers), return_inverse=True)
+        if not cutoff:
+            raise InvalidInputError(
+                "expected distances by pairs of elements, got none; write {('C', 'H'): 1.3}", argument="cutoff"
+            )
+        species, rank = np.unique(elements, return_inverse=True)
         table = np.zeros((len(species), len(species)))
         for pair, value in cutoff.items():
-            if not isinstance(pair, tuple) or len(pair) != 2 or not (value >= 0):
-                raise InvalidInputError(
+            if not isinstance(pair, tuple) or len(pair) != 2 or not real_number(value) >= 0:
+                raise kind_of_error(value)(
                     f"expected distances by pairs of elements, got {shown(pair)}: {shown(value)}; write "
                     "{('C', 'H'): 1.3}",
                     argument="cutoff",
@@ -266,13 +276,28 @@ def _empty(quantity: str) -> npt.NDArray[Any]:
     return np.empty((0, 3) if width == 3 else 0, dtype)
 
 
-def _check_quantities(quantities: object) -> None:
-    if not isinstance(quantities, str) or not quantities or set(quantities) - _QUANTITIES.keys():
+def _names(quantities: Any) -> str:
+    """Return the names of quantities, or raise."""
+    if not isinstance(quantities, (str, list, tuple)):
+        raise ArgumentError(f"expected a text, got {shown(quantities)}; write 'ijS'", argument="quantities")
+    if not all(isinstance(name, str) and name in _QUANTITIES for name in quantities):
         raise InvalidInputError(
             f"Unsupported quantity specified: expected some of {''.join(_QUANTITIES)}, got {shown(quantities)}; write "
             "'ijS'",
             argument="quantities",
         )
+    return "".join(quantities)
+
+
+def _flags(pbc: Any) -> npt.NDArray[np.bool_]:
+    """Return whether each lattice vector repeats, (3,), or raise."""
+    given = np.array(None) if pbc is None else np.asarray(pbc)
+    if given.shape not in ((), (3,)) or given.dtype.kind not in "biuf" or not np.isin(given, (0, 1)).all():
+        raise InvalidInputError(
+            f"expected a flag for each of three lattice vectors, or one, got {shown(pbc)}; write [True, True, False]",
+            argument="pbc",
+        )
+    return np.broadcast_to(given.astype(bool), (3,))
 
 
 def _positions(positions: Any) -> npt.NDArray[np.float64]:

@@ -104,4 +104,6 @@ def reaching(radius: Any, *clouds: npt.NDArray[Any], box: TorusBox | None = None
         return radius if finite else 1.0
     low = np.min([cloud.min(axis=0) for cloud in clouds], axis=0).astype(np.float64)
     high = np.max([cloud.max(axis=0) for cloud in clouds], axis=0).astype(np.float64)
+    if np.isnan(low + high).any():  # which the search refuses
+        return 1.0
     return min(float(radius), box.reach(high - low))

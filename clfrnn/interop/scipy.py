@@ -18,6 +18,7 @@ from ..points.on_device import as_points
 from ..points.sessions import choose_session
 from ..results import NeighborList
 from ..runtime.session import Session
+from .kinds_of_errors import kind_of_error
 from .nearest_image import TorusBox, reaching
 from .pair_histogram import pairs_between_radii
 from .searched_points import SearchedPoints
@@ -88,7 +89,7 @@ class KDTree:
         session: Session | None = None,
     ) -> None:
         if (leaf := _whole(leafsize)) is None or leaf < 1:
-            raise _kind_of_error(leafsize)(
+            raise kind_of_error(leafsize)(
                 f"expected a whole number of at least 1, got {shown(leafsize)}; leave it out", argument="leafsize"
             )
         session = choose_session(session, data)
@@ -444,7 +445,7 @@ class KDTree:
         for each, tree in zip(weights, (self, other), strict=True):
             array = None if each is None else real_array(each)
             if each is not None and (array is None or array.shape != (tree.n,) or not np.isfinite(array).all()):
-                raise _kind_of_error(each)(
+                raise kind_of_error(each)(
                     f"expected a finite number for each of {tree.n:,} points, got {shown(each)}; pass {tree.n} of them",
                     argument="weights",
                 )
@@ -511,11 +512,6 @@ def _lengths(boxsize: Any, m: int) -> npt.NDArray[np.float64]:
     return np.broadcast_to(array, (m,)).copy()
 
 
-def _kind_of_error(value: Any) -> type[InvalidInputError]:
-    """The error for a value: for what are no real numbers, one that is a TypeError as well."""
-    return ArgumentError if real_array(value) is None else InvalidInputError
-
-
 def _whole(value: Any) -> int | None:
     """A whole number, which may be a float; None for anything else."""
     number = real_number(value)
@@ -526,7 +522,7 @@ def _distances(value: Any, name: str) -> npt.NDArray[np.float64]:
     """Return numbers of at least 0, or infinite ones, or raise."""
     array = real_array(value)
     if array is None or not (array >= 0).all():
-        raise _kind_of_error(value)(
+        raise kind_of_error(value)(
             f"expected numbers of at least 0, got {shown(value)}; pass distances in the points' unit", argument=name
         )
     return array
@@ -559,7 +555,7 @@ def _ranks(k: Any) -> tuple[list[int], tuple[int, ...]]:
     listed = [single] if not many else [_whole(each) for each in k]
     found = [each for each in listed if each is not None and each >= 1]
     if not found or len(found) != len(listed):
-        raise _kind_of_error(k)(
+        raise kind_of_error(k)(
             f"k must be an integer or a sequence of integers of at least 1, got {shown(k)}; pass k=1, say",
             argument="k",
         )
@@ -577,12 +573,12 @@ def _rows_of(found: NeighborList) -> list[list[int]]:
 def _check_norm(p: Any, eps: Any = 0.0, workers: Any = 1) -> None:
     """Raise for a norm that is not the Euclidean one, and for what scipy refuses as well."""
     if real_number(p) != 2:
-        raise _kind_of_error(p)(
+        raise kind_of_error(p)(
             f"expected 2, as distances are Euclidean, got {shown(p)}; scipy.spatial.KDTree has other norms",
             argument="p",
         )
     if not real_number(eps) >= 0:
-        raise _kind_of_error(eps)(f"expected a number of at least 0, got {shown(eps)}; leave it out", argument="eps")
+        raise kind_of_error(eps)(f"expected a number of at least 0, got {shown(eps)}; leave it out", argument="eps")
     number = whole_number(1 if workers is None else workers)
     if number is None or number < -1 or not number:
         raise (ArgumentError if number is None else InvalidInputError)(

@@ -22,6 +22,7 @@ from ..host.numbers import real_number, shown, whole_number
 from ..points.on_device import as_points
 from ..points.sessions import default_session
 from ..results import NeighborList
+from .kinds_of_errors import kind_of_error
 from .nearest_image import reaching
 from .searched_points import SearchedPoints
 
@@ -104,7 +105,7 @@ class _Neighbors(_Estimator):
         The estimator
         """
         self._check_parameters()
-        self._fit_X = self._take(X, reset=True)
+        self._fit_X = self._take(X, reset=True).copy()  # as callers may write to their array
         self.n_samples_fit_ = self._n_features_out = self._fit_X.shape[0]
         self.effective_metric_ = "euclidean" if self.metric == "minkowski" else self.metric
         self.effective_metric_params_: dict[str, Any] = {}
@@ -139,11 +140,12 @@ class _Neighbors(_Estimator):
         queries, own = self._queries(X)
         given = self.radius if radius is None else radius
         if not real_number(given) >= 0:
-            raise (ArgumentError if np.ndim(given) else InvalidInputError)(
+            raise kind_of_error(given)(
                 f"expected a number of at least 0, got {shown(given)}; pass one distance for all", argument="radius"
             )
-        clouds = [_real(self._fit_X), *([] if queries is None else [queries])]
-        reach = reaching(real_number(given), *clouds)
+        reach = real_number(given)
+        if not np.isfinite(reach * reach):
+            reach = reaching(reach, _real(self._fit_X), *([] if queries is None else [queries]))
         with self._searched.session.lock:
             index = self._searched.within(reach)
             return index.query(queries, radius=reach, include_self=own, to_host=True, **wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -12,10 +13,12 @@ except ImportError:
     raise ImportError("clfrnn.interop.torch needs PyTorch: pip install torch") from None
 
 from ..api import nearest, search
+from ..conditions import Condition
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..host.numbers import shown, whole_number
 from ..runtime.session import Session
+from .nearest_image import reaching
 
 __all__ = ["edge_vectors", "knn", "knn_graph", "radius", "radius_graph"]
 
@@ -38,6 +41,7 @@ def radius(
     max_num_neighbors: int | None = None,
     num_workers: int = 1,  # noqa: ARG001 — the device decides
     batch_size: int | None = None,  # noqa: ARG001 — systems need no number
+    ignore_same_index: bool = False,
     *,
     session: Session | None = None,
 ) -> torch.Tensor:
@@ -45,12 +49,13 @@ def radius(
 
     Parameters
     ----------
-    x : (n, dim) or (n,) tensor of float32 or float64, dim up to 12
+    x : (n, dim) or (n,) tensor of float32 or float64, dim up to 12; shorter floats are searched as float32
     y : (m, dim) or (m,) tensor, the queries
-    r : scalar; the ball is closed
+    r : scalar, which may be infinite; the ball is closed
     batch_x, batch_y : (n,) and (m,) integers, the system of each point; both or none
     max_num_neighbors : the most points of each query, the nearest ones; all when not given
     num_workers, batch_size : taken, and without effect
+    ignore_same_index : whether to leave out the point of `x` in the same row as the query in `y`
     session : a :class:`clfrnn.Session`; by default :func:`clfrnn.default_session`
 
     Returns
@@ -73,7 +78,8 @@ def radius(
     >>> radius(torch.tensor([[-1.0, -1.0], [1.0, 1.0]]), torch.tensor([[0.0, 0.0], [1.0, 0.0]]), 1.5).tolist()
     [[0, 0, 1], [0, 1, 1]]
     """
-    return _within(x, y, r, (batch_x, batch_y), max_num_neighbors, session=session).edges
+    unlike = Condition("i != j") if ignore_same_index else None
+    return _within(x, y, r, (batch_x, batch_y), max_num_neighbors, where=unlike, session=session).edges
 
 
 def radius_graph(
@@ -97,7 +103,7 @@ def radius_graph(
     Parameters
     ----------
     x : (n, dim) or (n,) tensor of float32 or float64, dim up to 12
-    r : scalar; the ball is closed
+    r : scalar, which may be infinite where no box or cell is given; the ball is closed
     batch : (n,) integers, the system of each point; edges are within systems
     loop : whether points have edges to themselves
     max_num_neighbors : the most edges to each point, from the nearest ones; all when not given
@@ -251,16 +257,16 @@ def _within(
     *,
     loop: bool = False,
     points_first: bool = False,
+    where: Condition | None = None,
     session: Session | None,
     domain: dict[str, Any] | None = None,
 ) -> _Edges:
     """The pairs within a distance, or those with the nearest ones alone where there is a cap."""
     if most is not None:
         asked: dict[str, Any] = {"loop": loop, "points_first": points_first, "session": session, "domain": domain}
-        return _nearest(x, y, most, batches, within=r, **asked)
+        return _nearest(x, y, most, batches, within=r, where=where, **asked)
     given = _arguments(x, y, batches, loop=loop, session=session, domain=domain)
-    wants_shifts = any(given.get(name) is not None for name in ("box", "cell"))
-    found = search(radius=_one_radius(r), vectors=wants_shifts, **given)
+    found = search(radius=_one_radius(r, given), vectors=_has_domain(given), where=where, **given)
     edges = found.to_torch(x.device, points_first=points_first)
     return _Edges(edges, None if found.shifts is None else _integers(found.shifts, x))
 
@@ -273,6 +279,7 @@ def _nearest(
     *,
     loop: bool = False,
     points_first: bool = False,
+    where: Condition | None = None,
     session: Session | None,
     within: float | None = None,
     domain: dict[str, Any] | None = None,
@@ -282,9 +289,8 @@ def _nearest(
         name = "k" if within is None else "max_num_neighbors"
         raise InvalidInputError(f"expected a whole number of at least 1, got {shown(k)}; pass 16, say", argument=name)
     given = _arguments(x, y, batches, loop=loop, session=session, domain=domain)
-    wants_shifts = any(given.get(name) is not None for name in ("box", "cell"))
-    reach = None if within is None else _one_radius(within)
-    found = nearest(k=wanted, radius=reach, vectors=wants_shifts, **given)
+    reach = None if within is None else _one_radius(within, given)
+    found = nearest(k=wanted, radius=reach, vectors=_has_domain(given), where=where, **given)
     indices = _integers(found.indices, x)
     there = indices >= 0
     rows = [there.nonzero()[:, 0], indices[there]]
@@ -320,11 +326,22 @@ def _rows(x: Any, name: str) -> Any:
     if not isinstance(x, torch.Tensor):
         raise InvalidInputError(f"expected a tensor, got {type(x).__name__}; pass torch.as_tensor(...)", argument=name)
     rows = x.detach()
+    rows = rows.float() if rows.dtype in (torch.float16, torch.bfloat16) else rows
     return rows.reshape(-1, 1) if rows.dim() == 1 else rows
 
 
-def _one_radius(r: Any) -> float:
-    return float(r) if isinstance(r, torch.Tensor) and r.dim() == 0 else r
+def _has_domain(given: dict[str, Any]) -> bool:
+    return any(given.get(name) is not None for name in ("box", "cell"))
+
+
+def _one_radius(r: Any, given: dict[str, Any]) -> Any:
+    """The radius of a search with these arguments; for an infinite one, one that reaches from corner to corner."""
+    radius = float(r) if isinstance(r, torch.Tensor) and r.dim() == 0 else r
+    if radius != math.inf or _has_domain(given):
+        return radius
+    clouds = [given[name] for name in ("points", "queries") if name in given]
+    corners = [torch.stack([each.amin(0), each.amax(0)]) if len(each) else each for each in clouds]
+    return reaching(radius, *(each.double().cpu().numpy() for each in corners))
 
 
 def _integers(values: DeviceArray[np.int32], x: torch.Tensor) -> torch.Tensor:

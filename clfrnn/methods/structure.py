@@ -64,8 +64,6 @@ class SearchStructure(abc.ABC):
     stem: ClassVar[str]
     #: whether walks read sorted foreign queries from their copy alone
     copies_queries: ClassVar[bool] = False
-    #: whether points that coincide stand in the order of their numbers, until points are updated
-    orders_coincident: bool = False
     _plan: Any
 
     def __init__(self, session: Session, problem: Problem, checks: DeferredChecks) -> None:
@@ -89,6 +87,11 @@ class SearchStructure(abc.ABC):
         box : the newest bounding box of points that has come to the host, of these or of earlier points; None where the
             structure has seen it before
         """
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether walks can meet one point alone of each pair of points: the one that comes later in search order."""
+        return False
 
     def inherit(self, before: SearchStructure) -> None:  # noqa: B027 — most have waited for nothing
         """Take over what the structure `before` has waited for, which holds for these points as well."""

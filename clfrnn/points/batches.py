@@ -26,6 +26,7 @@ __all__ = [
     "in_one_system",
     "other_domain",
     "take_query_systems",
+    "take_systems",
 ]
 
 _OF_POINT, _OF_QUERY = (

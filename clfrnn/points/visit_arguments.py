@@ -93,7 +93,7 @@ def bind(
             assert kind is not None
             values.append(_value(name, argument, given[name], kind, dim))
             continue
-        array = adopt(session, given[name], name) if argument.const else given[name]
+        array = _as_array(session, given[name], name) if argument.const else given[name]
         values.append(_buffer(session, argument, array, kind))
         if isinstance(array, cla.Array):
             borrowed.append(array)
@@ -156,6 +156,20 @@ def _as_numbers(given: Any, kind: _Kind, wanted: int) -> np.ndarray[Any, Any]:
         return numbers
     base, many = _base(numbers.dtype)
     return np.frombuffer(numbers.tobytes(), base)[:wanted] if many == kind.stored and not numbers.ndim else nothing
+
+
+def _as_array(session: Session, given: Any, name: str) -> Any:
+    """An array of another library as one of numpy or of the session; all other values as they are."""
+    array = adopt(session, given, name)
+    if isinstance(array, (np.ndarray, np.generic, cla.Array)) or not hasattr(array, "__array__"):
+        return array
+    try:
+        return np.asarray(array)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise ArgumentError(
+            f"expected an array, got {type(given).__name__} that numpy cannot convert ({error}); convert it",
+            argument=name,
+        ) from None
 
 
 def _buffer(session: Session, argument: Argument, given: Any, kind: _Kind | None) -> Any:

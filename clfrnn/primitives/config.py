@@ -15,6 +15,7 @@ __all__ = [
     "BULK_SAMPLE",
     "DIGIT_BITS",
     "BufferToRowsConfig",
+    "ColumnSumsConfig",
     "MovedConfig",
     "PairConfig",
     "PermuteRowsConfig",
@@ -25,6 +26,7 @@ __all__ = [
     "UnpackBytesConfig",
     "UnpackPairsConfig",
     "plan_buffer_to_rows",
+    "plan_column_sums",
     "plan_fill",
     "plan_gather",
     "plan_moved",
@@ -103,6 +105,19 @@ def plan_moved(
     """Plan one work-item per point."""
     size = group_size(profile, tuning.primitives.copy_group)
     return MovedConfig(work_group_size=size, dim=dim, real=real, periodic=periodic, wraps=wraps)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ColumnSumsConfig(KernelConfig):
+    """Sums of columns: of int32, or ``weighted``, of whole numbers in two words."""
+
+    weighted: bool
+
+
+def plan_column_sums(profile: DeviceProfile, tuning: Tuning, *, weighted: bool) -> ColumnSumsConfig:
+    """Plan one work-item per column and part of the rows."""
+    size = group_size(profile, tuning.primitives.copy_group)
+    return ColumnSumsConfig(work_group_size=size, weighted=weighted)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Configs and plans of what device arrays compute: operators, reductions and edges. Pure functions."""
+"""Configs and plans of what device arrays compute: operators, reductions, edges and tables. Pure functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..groups import group_size
 from ..profile import DeviceProfile
 from ..tuning import Tuning
 
-__all__ = ["EdgesConfig", "OperationConfig", "ReductionConfig", "plan_edges", "plan_operation", "plan_reduction"]
+__all__ = ["OperationConfig", "ReductionConfig", "RowsConfig", "plan_operation", "plan_reduction", "plan_rows"]
 
 #: Elements of a work-item that reduces: few enough for sums of floats, which are rounded at each, to lose no digits.
 _REDUCED = 128
@@ -41,15 +41,15 @@ class ReductionConfig(KernelConfig):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class EdgesConfig(KernelConfig):
-    """Pairs as rows of long, from offsets of the type ``offset``."""
+class RowsConfig(KernelConfig):
+    """The rows of a list in another form, from offsets of the type ``offset``."""
 
     offset: str
 
 
-def plan_edges(profile: DeviceProfile, tuning: Tuning, *, offset: str) -> EdgesConfig:
-    """Plan one work-item per pair."""
-    return EdgesConfig(work_group_size=group_size(profile, tuning.primitives.copy_group), offset=offset)
+def plan_rows(profile: DeviceProfile, tuning: Tuning, *, offset: str) -> RowsConfig:
+    """Plan one work-item per number that is written."""
+    return RowsConfig(work_group_size=group_size(profile, tuning.primitives.copy_group), offset=offset)
 
 
 def plan_operation(

@@ -11,7 +11,7 @@ import pyopencl as cl
 
 from ..device_array import ArrayOperations, DeviceArray
 from ..profile import DeviceProfile
-from .array_config import plan_edges, plan_operation, plan_reduction
+from .array_config import plan_operation, plan_reduction, plan_rows
 from .exchange import Exchange, Lent
 from .program import Kernel
 from .scratch import Scratch
@@ -148,7 +148,7 @@ class SessionOperations(ArrayOperations):
         lent = exchange.lend((2, pairs), np.dtype(np.int64), ordinal)
         if lent is None:
             return None
-        kernels, config = self._session.planned("runtime/edges", plan_edges, offset=_ELEMENT[offsets.dtype])
+        kernels, config = self._session.planned("runtime/edges", plan_rows, offset=_ELEMENT[offsets.dtype])
         rows = np.int64(0), np.int64(pairs)
         points_at, queries_at = rows if points_first else rows[::-1]
         given = [np.int64(pairs), np.int32(offsets.size - 1), *_as_arguments(offsets), *_as_arguments(indices)]
@@ -160,6 +160,14 @@ class SessionOperations(ArrayOperations):
             exchange.note(error)
             return None
         return lent
+
+    def pad(self, offsets: DeviceArray[Any], indices: DeviceArray[Any], fill: int, out: DeviceArray[Any]) -> None:
+        """Enqueue the writing of the rows of a list to a table, (rows, columns), filled up with a number."""
+        kernels, config = self._session.planned("runtime/padded", plan_rows, offset=_ELEMENT[offsets.dtype])
+        given = [*_as_arguments(offsets), *_as_arguments(indices), *_as_arguments(out), np.int32(fill)]
+        columns, group = np.int32(out.shape[1]), config.work_group_size
+        event = self._session.launch(kernels["padded"], out.size, group, np.int64(out.size), columns, *given)
+        self._session.publish(event, out)
 
     def reduce(self, reduction: str, array: DeviceArray[Any]) -> Any:
         """The sum, min, max, any or all of an array that kernels can read; waits for it."""

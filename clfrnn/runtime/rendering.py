@@ -20,7 +20,15 @@ from ..host.text_cache import cached_text, digest
 if TYPE_CHECKING:
     from mako.lookup import TemplateLookup
 
-__all__ = ["only_kernels", "own_function", "render", "render_inline", "row_function", "template_root"]
+__all__ = [
+    "histogram_function",
+    "only_kernels",
+    "own_function",
+    "render",
+    "render_inline",
+    "row_function",
+    "template_root",
+]
 
 #: The name in ``#line`` directives of lines that are not a user's.
 PROGRAM = "clfrnn"
@@ -168,7 +176,6 @@ def row_function(
     waits: int = 0,
     shifts: bool = False,
     again: bool = False,
-    ordered: bool = False,
 ) -> WalkFunction:
     """The library's own function that finds the k nearest neighbors, from ``answers/nearest/WAY.mako``.
 
@@ -176,7 +183,6 @@ def row_function(
     may hold several images of a point, and the function also writes the shift of each. With ``again``, an array says
     which row a query fills. With ``slots``, walks that can do so count neighbors first, and that
     many wait in local memory. With ``waits``, that many wait there in packets of queries, which take them together.
-    ``ordered`` says that points that coincide stand in the order of their numbers.
     """
     flags: dict[str, Any] = {"capacity": capacity, "vector": vector, "real": real, "components": components(dim)}
     flags |= {"lanes": vector_length(dim), "shifts": shifts, "again": again, "census": bool(slots)}
@@ -187,9 +193,33 @@ def row_function(
     if waits:
         waiting = Waiting(**_own_pieces(path, way, ("taken", "forgotten"), flags), slots=waits)
     kinds: dict[str, Any] = {"costly": way == "registers", "census": census, "waiting": waiting}
-    # One more than a row has, as the query itself may be among them.
-    kinds |= {"enough": "k + 1" if ordered else "", "number": "rows[i]" if again else "i"}
-    return WalkFunction(**pieces, **kinds, own=True)
+    return WalkFunction(**pieces, **kinds, number="rows[i]" if again else "i", own=True)
+
+
+@functools.cache
+def histogram_function(
+    *,
+    bins: int,
+    pi_bins: int = 0,
+    axis: int = 0,
+    dim: int,
+    from_zero: bool,
+    weighted: bool,
+    most_edges: int,
+    ahead: bool,
+) -> WalkFunction:
+    """The library's own function that counts neighbors by distance, from ``answers/histogram.mako``.
+
+    There are ``bins``, each with ``pi_bins`` along the axis ``axis`` where these are not 0. ``from_zero`` says that no
+    distance is below the first bin. ``weighted`` functions also sum weights. A walk counts the neighbors below each
+    edge of up to ``most_edges`` bins, and finds the bin of each neighbor otherwise. ``ahead`` asks for one of each pair
+    of points where a walk counts.
+    """
+    counted = not (pi_bins or weighted) and bins <= most_edges
+    flags: dict[str, Any] = {"bins": bins, "pi_bins": pi_bins, "axis": axis, "from_zero": from_zero}
+    flags |= {"weighted": weighted, "components": components(dim)}
+    pieces = _own_pieces("answers/histogram.mako", "edges" if counted else "bins", PIECES[1:], flags)
+    return WalkFunction(**pieces, own=True, edges=(bins - from_zero) * counted, ahead=ahead and counted)
 
 
 def _own_pieces(path: str, name: str, pieces: Sequence[str], flags: dict[str, Any]) -> dict[str, Any]:

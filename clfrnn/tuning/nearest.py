@@ -49,8 +49,8 @@ class NearestTuning(Section):
     #: the same ratio up to which later searches, for sparser places, reach as far as an even cloud needs (two cores:
     #: at 150, clusters took 280 ms; at 9,000, a cloud of three decades took 18 s)
     most_foreseen: float = number(256.0, least=1)
-    #: the same ratio at the shortest reach, above which points coincide: cells would not tell them apart
-    coincident: float = number(64.0, least=1)
+    #: the same ratio at the shortest reach, above which points may coincide: cells would not tell them apart
+    coincident: float = number(16.0, least=1)
     #: share of all points that a ball may hold; for more of them all points are searched at once
     most_of_all: float = number(0.25, most=1)
     #: squared distances up to which all points are gone through for the queries that are left, which are few

@@ -25,6 +25,10 @@ class QueryTuning(Section):
     pairs_3d: tuple[tuple[int, float], ...] = number(((3 << 20, 130.0), (1 << 23, 200.0)))
     #: largest share of the free memory of a device that the first encoding takes
     encoding_share: float = number(1 / 8, most=1)
+    #: bins of a histogram up to which a walk compares each distance with all edges, instead of looking for its bin
+    counted_edges: int = number(16, least=0)
+    #: bytes of the histograms of single queries that are added up together
+    histogram_bytes: int = number(1 << 26, least=1)
 
     def as_bytes(self, dim: int) -> Tiers:
         """The tiers of counts; none in dimensions that no grid serves."""

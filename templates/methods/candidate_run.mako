@@ -83,6 +83,10 @@
 
 <%def name="batched_run(function, image, last)">
 % if not simd_batch.gathers(function):
+% if function.ahead:
+    // Of each pair, the point that comes later is a neighbor of the other.
+    frnn_t = frnn_max(frnn_t, frnn_own_place + 1);
+% endif
 % if first_pass == "write_mask":
     // A query with more neighbors than it has words writes only as many. Its count shows that to the walk behind it.
 % endif
@@ -92,6 +96,7 @@
         ${simd_batch.store_places("frnn_t", ("global", "frnn_query_words"), "frnn_count", "frnn_count <= frnn_mask_words")}
 % else:
         frnn_counted -= frnn_near;
+        ${simd_batch.count_nearer(function)}
 % endif
     }
 % else:

@@ -7,8 +7,8 @@
 <%namespace name="geometry" file="/common/geometry.mako"/>
 <%namespace name="lattice" file="/domain/lattice.mako"/>
 <%def name="gathers(function)">
-## Whether the neighbors of batches are offered one by one: a count needs their number alone.
-<% return width > 1 and (not function.light or condition.gathers(function)) %></%def>
+## Whether the neighbors of batches are offered one by one: a count needs their number alone, or how many are below some squares.
+<% return width > 1 and (not (function.light or function.edges) or condition.gathers(function)) %></%def>
 
 <%def name="begin_query(function)">
 % if gathers(function):
@@ -71,9 +71,30 @@ ${"long" if real == "double" else "int"}${width}
 % endfor
         ;
 % else:
-    const ${integers()} frnn_near = (${geometry.squared_distance()} <= reach2)\
+% if function is not None and function.edges:
+    const ${real}${width} frnn_squares = ${geometry.squared_distance()};
+% endif
+<% square = "frnn_squares" if function is not None and function.edges else capture(geometry.squared_distance) %>\
+    const ${integers()} frnn_near = (${square} <= reach2)\
  & (${places(first)} < ${stop})${included(image, first, counts_itself, by_place)}\
 ${f" & ({capture(integers)})(-{capture(condition.holds_for_all, function)})" if function is not None and function.condition else ""};
+% endif
+</%def>
+
+<%def name="count_nearer(function)">
+## Counts the neighbors below each edge, from the largest edge on. Few candidates are below the smaller ones, which are tested
+## some at a time, and only where one candidate of the batch is below the largest of these.
+% if function.edges:
+    const ${real}${width} frnn_of_near = frnn_near ? frnn_squares : (${real}${width})INFINITY;
+<% some, opened = 3, 0 %>\
+% for k in reversed(range(function.edges)):
+% if k < function.edges - 1 and (function.edges - 1 - k) % some == 0:
+<% opened += 1 %>\
+    if (as_${bytes_type()}(convert_uchar${width}(frnn_of_near < frnn_edge${k}))) {
+% endif
+        frnn_nearers${k} -= frnn_of_near < frnn_edge${k};
+% endfor
+    ${"}" * opened}
 % endif
 </%def>
 

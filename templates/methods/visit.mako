@@ -143,6 +143,9 @@ ${getattr(function, name)}
     ${hit_mask.begin()}
 % elif sums_batches(function):
     ${simd_batch.integers()} frnn_counted = 0;
+% for k in range(function.edges):
+    ${simd_batch.integers()} frnn_nearers${k} = 0;
+% endfor
 % endif
 </%def>
 
@@ -157,7 +160,7 @@ ${getattr(function, name)}
 
 <%def name="sums_batches(function)">
 ## Whether candidates are counted as a vector, with a sum for each position in a batch.
-<% return function.light and width > 1 and first_pass != "write_mask" and not condition.gathers(function) %></%def>
+<% return (function.light or function.edges) and width > 1 and first_pass != "write_mask" and not condition.gathers(function) %></%def>
 
 <%def name="excludes_by_place(function)">
 ## Whether the query's own point is excluded by its place, so that no ids are loaded.
@@ -202,6 +205,9 @@ ${"(j >= frnn_excluded)" if half else "(j != frnn_excluded)"}
     {
 % if sums_batches(function):
         frnn_count += (int)(${" + ".join(f"frnn_counted.s{k}" for k in range(width))});
+% for edge in range(function.edges):
+        frnn_nearer${edge} += (int)(${" + ".join(f"frnn_nearers{edge}.s{k}" for k in range(width))});
+% endfor
 % endif
 % if counts_itself(function):
         // The query's own point was counted, unless the radius is negative or the query is not finite.

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 from conftest import position
 
 pytest.importorskip("asv_benches", reason="benchmarks come with a checkout")
-cluster, faces, models, nearest, parts, quick, versions = (
+cluster, faces, models, nearest, pair_counts, parts, quick, verlet, versions = (
     importlib.import_module(f"asv_benches.{name}")
-    for name in ("cluster", "faces", "models", "nearest", "parts", "quick", "versions")
+    for name in ("cluster", "faces", "models", "nearest", "pair_counts", "parts", "quick", "verlet", "versions")
 )
 choice, clocks, clouds, floors, geometry, growth, served, sides, split, steps, trees = (
     importlib.import_module(f"asv_benches.tools.{name}")
@@ -83,6 +83,28 @@ def test_a_process_that_finds_another_clfrnn(session, tmp_path):
 
     with pytest.raises(ClickException, match="found the clfrnn of"):
         versions.Checkout(tmp_path, position(session), 256, served=tmp_path / "served.py")
+
+
+def test_a_gas_over_a_list_and_over_an_index(printed, monkeypatch):
+    """The list is made again in a part of the steps alone."""
+    monkeypatch.setattr(verlet, "SMALL", (1500,))
+    monkeypatch.setattr(verlet, "LARGE", (1500,))
+
+    _, _, row = printed(verlet)
+
+    assert row[0] == "1,500"
+    assert all(float(time) > 0 for time in row[1:4])
+    made, steps = map(int, row[4].removesuffix(" steps").split(" in "))
+    assert 0 < made <= steps / 10
+
+
+def test_histograms_beside_a_peer(printed, monkeypatch):
+    monkeypatch.setattr(pair_counts, "CASES", ((500, 0.2),))
+
+    _, _, row = printed(pair_counts)
+
+    assert int(row[1].replace(",", "")) > 0
+    assert float(row[3]) > 0
 
 
 def test_where_the_wall_time_of_a_step_goes(printed, monkeypatch):

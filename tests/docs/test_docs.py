@@ -34,6 +34,8 @@ NEEDED = {
     "coming-from-ase.md": ("ase",),
     "coming-from-torch.md": ("torch",),
     "models/spheres.md": ("pyvista",),
+    "examples/correlation.py": ("Corrfunc", "matplotlib"),
+    "examples/water.py": ("freud", "matplotlib"),
     "examples/dam_break_3d.py": ("pyvista",),
     "examples/flock.py": ("pyvista",),
     "examples/tissue.py": ("pyvista",),

@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from conftest import POINTS, as_gpu, assert_counts
+from conftest import POINTS, as_gpu, assert_counts, launched, tuned
 
 import clfrnn
 from clfrnn import reference
@@ -60,8 +60,9 @@ def nearest_truth(name, dim, dtype, k, far=1e6):
 
 def assert_rows(found, expected):
     found = found.to_host()
-    assert np.array_equal(found.indices, expected.indices)
-    assert np.array_equal(found.distances, expected.distances)
+    for name in ("indices", "distances", "vectors", "shifts"):
+        if (mine := getattr(found, name)) is not None:
+            assert np.array_equal(mine, getattr(expected, name)), name
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -121,13 +122,36 @@ def test_the_nearest_of_strays(session, far, include_self):
     assert_rows(clfrnn.nearest(points, 9, include_self=include_self, session=session), expected)
 
 
-@pytest.mark.parametrize("construction", ["morton", "median"])
-def test_points_that_coincide_in_small_leaves(session, construction):
-    """A tree leaves out those behind the first ones, where these have the lower numbers."""
-    points = cloud("coincident", 3, "float32")
-    options = {"method": "aabb_tree", "construction": construction, "leaf_size": 4}
-    for k in (1, 6):
-        assert_rows(clfrnn.nearest(points, k, session=session, **options), nearest_truth("coincident", 3, "float32", k))
+PLACES = {
+    "open": {},
+    "box": {"box": (1.0, 1.0, 1.0)},
+    "slab": {"box": (1.0, 1.0, 1.0), "periodic": (True, False, False)},
+    "cell": {"cell": ((1.0, 0.0, 0.0), (0.3, 1.0, 0.0), (0.0, 0.2, 1.0))},
+    "systems": {"box": (1.0, 1.0, 1.0)},
+}
+
+
+@pytest.mark.parametrize("method", [*METHODS, "auto"])
+@pytest.mark.parametrize("domain", PLACES)
+def test_the_nearest_of_points_that_coincide(session, method, domain):
+    """The first points of each place serve all of its queries, each of which is left out of its own row."""
+    points, rng = cloud("coincident", 3, "float32"), np.random.default_rng(4)
+    points[: N // 8, 1] *= np.float32(0)
+    points[: N // 16, 1] = -points[: N // 16, 1]  # both zeros are one place
+    given = dict(PLACES[domain])
+    queries = points[rng.integers(N, size=40)]
+    batches = ({"batch": rng.integers(3, 6, N)}, {"query_batch": rng.integers(3, 7, 40)})
+    given |= batches[0] if domain == "systems" else {}
+    asked = {"method": method, "session": tuned(session, nearest={"coincident": 1.0})}
+    for k, include_self in ((1, False), (6, False), (6, True)):
+        names, found = launched(
+            session,
+            lambda k=k, own=include_self: clfrnn.nearest(points, k, include_self=own, vectors=True, **given, **asked),
+        )
+        assert ("name_rows" in names) == (method != "brute_force"), names
+        assert_rows(found, reference.nearest(points, k, include_self=include_self, **given))
+    of_queries = {**given, "queries": queries, **(batches[1] if domain == "systems" else {})}
+    assert_rows(clfrnn.nearest(points, 3, **of_queries, **asked), reference.nearest(points, 3, **of_queries))
 
 
 def test_a_square_at_the_end_of_the_range(session):

@@ -233,6 +233,22 @@ def test_a_batch_may_change(session):
     assert_same_pairs(pairs, points[:10], 0.3, batch=batch[:10])
 
 
+def test_boxes_of_systems_of_any_form(session):
+    """By lengths and by corners, and on the device."""
+    rng = np.random.default_rng(15)
+    points, batch = rng.random((N, 3)).astype(np.float32), np.arange(N) % 2
+    box = [[1.0, 1.0, 1.0], [[0.0, 0.0, 0.0], [1.0, 1.0, 1.25]]]
+    of_points = cla.to_device(session.queue, batch.astype(np.int32))
+    pairs = clfrnn.VerletList(points, 0.2, skin=0.1, box=box, batch=of_points, session=session)
+    lengths = np.array([[1, 1, 1], [1, 1, 1.25]])
+    assert_same_pairs(pairs, points, 0.2, box=lengths, batch=batch)
+    assert not pairs.update(points, batch=of_points)
+    pairs.update(points, box=box)
+    assert_same_pairs(pairs, points, 0.2, box=lengths, batch=batch)
+    assert pairs.update(points, box=lengths * 1.5)
+    assert_same_pairs(pairs, points, 0.2, box=lengths * 1.5, batch=batch)
+
+
 def test_a_condition_is_evaluated_at_each_visit(session):
     points = np.random.default_rng(6).random((N, 2)).astype(np.float32)
     kinds = cla.to_device(session.queue, np.arange(N, dtype=np.int32) % 2)

@@ -37,7 +37,7 @@ LAYERS = [
     {"dask"},
     {"parts"},
     APPLICATIONS - {"dask", "interop", "parts"},
-    {"verlet"},
+    {"verlet", "histograms"},
     {"api"},
     {"index"},
     {"updates"},
@@ -240,6 +240,11 @@ def test_the_public_names():
         assert getattr(clfrnn, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = clfrnn.nothing
+
+
+def test_no_module_hides_a_public_name():
+    """A module that is imported becomes an attribute of the package, in the place of a function of that name."""
+    assert not {name for name in clfrnn._MODULE_OF if (PACKAGE / f"{name}.py").exists() or (PACKAGE / name).is_dir()}
 
 
 def test_objects_show_what_users_may_use(session):

@@ -74,8 +74,26 @@ def test_padded(found):
     assert padded.shape == (400, longest)
     assert [row[row >= 0].tolist() for row in padded] == [row.tolist() for row in found]
     assert (wider[:, -2:] == 400).all()
-    with pytest.raises(clfrnn.InvalidInputError, match=rf"width: expected at least {longest}"):
-        found.to_padded(width=longest - 1)
+    for named in ({}, {"on_device": True}):
+        with pytest.raises(clfrnn.InvalidInputError, match=rf"width: expected at least {longest}"):
+            found.to_padded(width=longest - 1, **named)
+        for fill in (1.5, 2**31):
+            with pytest.raises(clfrnn.InvalidInputError, match="fill: expected a whole number"):
+                found.to_padded(fill=fill, **named)
+
+
+@pytest.mark.parametrize("radius", [RADIUS, 0.0])
+def test_padded_on_the_device(session, radius):
+    """The same table, of all rows and of a block, without a copy of the list on the host."""
+    index = clfrnn.build_index(POINTS, radius, session=session)
+    for found in (index.query(sort="index"), next(index.query_blocks(sort="index", max_bytes=3_000))):
+        for named in ({}, {"fill": 7}, {"width": 60}):
+            table = found.to_padded(on_device=True, **named)
+            assert isinstance(table, clfrnn.DeviceArray)
+            assert np.array_equal(table, found.to_padded(**named))
+    with pytest.raises(clfrnn.InvalidInputError, match="on_device: expected a list on a device"):
+        found.to_host().to_padded(on_device=True)
+    assert clfrnn.search(POINTS[:0], 1.0, session=session).to_padded(on_device=True).shape == (0, 0)
 
 
 def test_scipy(session, found):

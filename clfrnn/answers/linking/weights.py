@@ -39,7 +39,8 @@ WEIGHTS_IN_REACH = NeighborFunction(
 
 def take_weights(value: Any, n: int, dtype: np.dtype[Any]) -> npt.NDArray[np.float64]:
     """One weight for each of `n` points, or one for all, as (n,) float64; raises for others."""
-    numbers = real_array(value.get() if is_device_array(value) else value)
+    host = value.get() if is_device_array(value) else value
+    numbers = real_array(host.astype(np.float64) if getattr(host, "dtype", None) == np.bool_ else host)
     weights = np.empty((0, 0)) if numbers is None else np.asarray(numbers)
     if weights.ndim == 0:
         weights = np.full(n, float(weights))

@@ -98,24 +98,19 @@ def fill_rows(
     found: Nearest,
     *,
     bounds: Scratch | None = None,
-    fresh: bool = False,
     again: ShortRows | None = None,
     of_points: bool = False,
 ) -> cl.Event | None:
     """Enqueue the walk that fills the rows of the queries of a request, within first `bounds` where these are known.
 
-    `fresh` says that the structure was built for this search and not updated. Where queries are searched for `again`,
-    the request has their positions, and they fill the rows that `again` names; `of_points` says that each of them is
-    the point of that number, which is not its own neighbor.
+    Where queries are searched for `again`, the request has their positions, and they fill the rows that `again` names;
+    `of_points` says that each of them is the point of that number, which is not its own neighbor.
     """
     session, (m, k), dim = traversal.session, found.indices.shape, traversal.dim
     real, images = REAL_OF[traversal.dtype], holds_images(traversal)
     even = is_even(traversal.problem.survey, session.tuning)
     plan = plan_rows(session.profile, session.tuning, k=k, real=real, images=images, even=even)
     kinds: dict[str, Any] = {"shifts": images, "again": again is not None}
-    kinds["ordered"] = (
-        fresh and traversal.structure.orders_coincident and request.where is None and not traversal.problem.periodic
-    )
     if bounds is not None:
         request = request._replace(radii=bounds)
         plan = plan._replace(capacity=1 << (k - 1).bit_length())

@@ -23,7 +23,7 @@ from ...methods.structure import SearchStructure
 from ...methods.traversal import Traversal
 from ...methods.tree.aabb_tree import AabbTree
 from ...methods.tree.build_plan import default_leaf_size
-from ...points.batches import QuerySystems, domain_of_points, take_query_systems
+from ...points.batches import QuerySystems, domain_of_points, take_query_systems, take_systems
 from ...points.rounding import largest_of, warn_of_rounding
 from ...points.transfer import take_searched
 from ...prepare import Cloud, choose
@@ -32,6 +32,7 @@ from ...primitives.reduce import bounding_box
 from ...results import Nearest
 from ...runtime.session import Session
 from ...survey import Survey
+from ..coincident import FirstPoints, first_points
 from ..requests import make_request, systems_of
 from .few_queries import fill_rows_of_few
 from .plan import first_reach, foreseen_neighbors, largest_reach, shorter_reach, spanning_reach
@@ -74,6 +75,8 @@ class UnboundedSearch:
         batch: tuple[Any, Any] = (None, None),
     ) -> None:
         self.session, self.k, self.named = session, k, named
+        self.given: dict[str, Any] = {"named": named, "domain": domain, "options": options}
+        self.batch = batch[0]
         array, self.raw, _, self.largest = take_searched(session, points, queries)
         self.n, dim = array.shape
         refuse_dim(named, dim)
@@ -86,6 +89,8 @@ class UnboundedSearch:
         self.foreign = queries is not None
         #: whether queries are the points, of which all others may be neighbors
         self.together = False
+        #: whether very many points lie so near to each other that no reach tells them apart
+        self.may_coincide = False
         #: how far apart some more than k points of an even cloud are; 0 where that is not known
         self.even_reach = 0.0
         #: the queries, once they are known, and whether each is known to have found k neighbors
@@ -102,6 +107,8 @@ class UnboundedSearch:
         session = self.session
         self.together = queries is None and where is None
         step = self._first_step()
+        if where is None and (few := self._few_of_each_place(step, 0 if include_self else 1)) is not None:
+            return self._search_among(few, queries, include_self=include_self, vectors=vectors, query_batch=query_batch)
         traversal = Traversal(self._build(step))
         asking = take_query_systems(session, self.cloud.tables.domain, query_batch, _rows_of(queries))
         radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
@@ -113,7 +120,7 @@ class UnboundedSearch:
         sources = self.cloud.points if request.queries is None else request.queries
         found = rows_for(traversal, request.m, self.k, vectors=vectors)
         bounds = None if step.method.name in _BY_CELLS else first_bounds(traversal, request, self.k)
-        event = fill_rows(traversal, request, found, bounds=bounds, fresh=True)
+        event = fill_rows(traversal, request, found, bounds=bounds)
         complete = step.wider is None and bounds is None
         short = None if complete else find_short_rows(session, found.indices, sources)
         traversal.checks.settle()
@@ -133,7 +140,7 @@ class UnboundedSearch:
             radii = self.cloud.tables.radii(self.k, step.radius, asking and asking.ranks, self.around)
             asked["include_self"] = True
             again = make_request(traversal, short.positions, radius=radii, query_batch=asking, known=True, **asked)
-            event = fill_rows(traversal, again, found, fresh=True, again=short, of_points=itself)
+            event = fill_rows(traversal, again, found, again=short, of_points=itself)
             short = None if step.wider is None else find_short_rows(session, found.indices, sources, short)
         if vectors and request.m:
             event = measure(
@@ -142,6 +149,30 @@ class UnboundedSearch:
         publish(session, event, found)
         self.sources, self.is_full = sources, step.wider is not None
         return found
+
+    def _few_of_each_place(self, step: _Step, itself: int) -> FirstPoints | None:
+        """The first points of each place, among which are the k nearest of any query; None where few coincide.
+
+        That a reach holds far more points than are wanted, although it was shortened where points crowd, says that they
+        may coincide. `itself` is 1 where a query is not its own neighbor.
+        """
+        if not (self.may_coincide or (self.n > self._most_resolved and step.survey.low == step.survey.high)):
+            return None
+        batch = None if self.batch is None else take_systems(self.session, self.batch, "batch", self.n)
+        return first_points(self.session, self.cloud.points, self.k + itself, batch=batch)
+
+    def _search_among(
+        self, few: FirstPoints, queries: Any, *, include_self: bool, vectors: bool, query_batch: Any
+    ) -> Nearest:
+        """Search for one neighbor more among the first points of each place, and leave out the query itself."""
+        itself, shifted = queries is None and not include_self, self.cloud.domain.has_images
+        batch = few.batch, few.batch_of_all if queries is None else query_batch
+        queries = self.cloud.points if queries is None else queries
+        search = UnboundedSearch(self.session, few.points, self.k + itself, **self.given, queries=queries, batch=batch)
+        more = vectors or shifted
+        found = search.run(queries, include_self=True, vectors=more, where=None, query_batch=batch[1])
+        self.sources, self.is_full = search.sources, search.is_full
+        return few.name_rows(found, self.k, itself=itself, vectors=vectors)
 
     def warn_of_rounding(self) -> None:
         """Warn where the rounding of coordinates decides which neighbors are the nearest."""
@@ -231,8 +262,9 @@ class UnboundedSearch:
         if reach < self.farthest:
             self.even_reach = reach
         even = wider = reach
-        if self.named.surveys_occupancy if self.named is not None else self.cloud.is_worth_binning(self.many):
+        if self.named.name != BruteForce.name if self.named is not None else self.cloud.is_worth_binning(self.many):
             survey, reach, wider = self._survey(even)
+            self.may_coincide = survey.neighbors(reach) > self._most_resolved
         method = self.named or self._choose(survey, reach)
         if method.name not in _BY_CELLS:
             if not self.cloud.tables.domain.kind:
@@ -257,6 +289,11 @@ class UnboundedSearch:
             reach = shorter
         return survey, reach, reach if crowds else even
 
+    @property
+    def _most_resolved(self) -> float:
+        """The number of points within the first reach from which on these may coincide."""
+        return self.session.tuning.nearest.coincident * foreseen_neighbors(self.session.tuning, self.k)
+
     def _rounded(self, reach: float) -> float:
         """A reach as kernels have it."""
         return one_radius(min(reach, self.farthest), self.cloud.points.dtype)
@@ -267,8 +304,7 @@ class UnboundedSearch:
         A tree where points coincide, which no reach tells apart.
         """
         method, _ = choose(self.session, self.cloud.problem(reach, survey, options={}), queries=self.many)
-        numbers, wanted = self.session.tuning.nearest, foreseen_neighbors(self.session.tuning, self.k)
-        if survey.neighbors(reach) > numbers.coincident * wanted or self._crowds(survey):
+        if self.may_coincide or self._crowds(survey):
             return AabbTree()
         return Strips() if method.name == "aabb_tree" and survey.dim in Strips.dims else method
 

@@ -65,7 +65,7 @@ def read_cloud(points: Path, given: dict[str, Any], *, dims: Sequence[int] | Non
     Parameters
     ----------
     points : the file
-    given : the options ``array``, ``columns`` and ``float32``
+    given : the options ``array``, ``columns``, ``frame``, ``skip_nan`` and ``float32``
     dims : the numbers of coordinates that the command takes; any when None
     """
     read, _ = read_input(points, {**given, "queries": None})

@@ -27,6 +27,15 @@ def of_a_cloud(function: _Function) -> _Function:
                 "--columns",
                 help="Which columns of texts are coordinates, by name or counted from 1, as in x,y,z or 1,2,3.",
             ),
+            click.option(
+                "--frame",
+                type=int,
+                metavar="NUMBER",
+                help="Which frame of the file, from 0 on, or from the end as -1; the first.",
+            ),
+            click.option(
+                "--skip-nan", is_flag=True, help="Leave out points without coordinates, NaN or missing, and count them."
+            ),
             click.option("--float32", is_flag=True, help=FLOAT32),
             click.option(
                 "--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name."

@@ -64,24 +64,24 @@ def read_keys(comment: str) -> Keys:
     return found
 
 
-def read_lattice(path: Path, keys: Keys) -> tuple[np.ndarray[Any, Any] | None, tuple[bool, ...]]:
+def read_lattice(path: Path, keys: Keys, *, line: int) -> tuple[np.ndarray[Any, Any] | None, tuple[bool, ...]]:
     """The lattice vectors as rows, and which repeat; None for the vectors where the comment has none."""
-    text = _value(path, keys, "Lattice", lambda value: _nine(value) is not None)
-    flags = _flags(path, _value(path, keys, "pbc", lambda _: True))
+    text = _value((path, line), keys, "Lattice", lambda value: _nine(value) is not None)
+    flags = _flags((path, line), _value((path, line), keys, "pbc", lambda _: True))
     if text is None:
         return None, flags if flags is not None and any(flags) else ()
     numbers = _nine(text)
     if numbers is None:
         raise InvalidInputError(
-            f"{label(path)}: line 2: expected the nine numbers of three lattice vectors, got "
+            f"{label(path)}: line {line}: expected the nine numbers of three lattice vectors, got "
             f"Lattice={shown(text, 80)}; correct the comment, or take the key out of it"
         )
     return np.array(numbers).reshape(3, 3), (True, True, True) if flags is None else flags
 
 
-def read_properties(path: Path, keys: Keys) -> Columns | None:
+def read_properties(path: Path, keys: Keys, *, line: int) -> Columns | None:
     """Which columns are coordinates and symbols, where the comment says it; None where it has no ``Properties=``."""
-    text = _value(path, keys, "Properties", lambda _: True)
+    text = _value((path, line), keys, "Properties", lambda _: True)
     if text is None:
         return None
     at, start, species = 0, None, None
@@ -95,7 +95,7 @@ def read_properties(path: Path, keys: Keys) -> Columns | None:
         at += int(count)
     if start is None:
         raise InvalidInputError(
-            f"{label(path)}: line 2: expected pos:R:3 among the Properties of the atoms, got "
+            f"{label(path)}: line {line}: expected pos:R:3 among the Properties of the atoms, got "
             f"{shown(f'Properties={text}', 80)}; say which columns are coordinates, as in --columns 2,3,4 (columns "
             "count from 1)"
         )
@@ -109,16 +109,17 @@ def _bare(word: str) -> str:
     return word[1:-1] if word[:1] == "{" else word
 
 
-def _value(path: Path, keys: Keys, name: str, right: Callable[[str], bool]) -> str | None:
+def _value(place: tuple[Path, int], keys: Keys, name: str, right: Callable[[str], bool]) -> str | None:
     """The value of a key; where it is not there, that of the only key in other letters whose value is `right`."""
+    path, line = place
     values = keys.get(name)
     if values is None:
         alike = [each for key, found in keys.items() if key.lower() == name.lower() for each in found]
         values = [each for each in alike if right(each)]
     if len(set(values)) > 1:
         raise InvalidInputError(
-            f"{label(path)}: line 2: expected {name} once, got several values ({shown(', '.join(values), 80)}); leave "
-            "one in the comment"
+            f"{label(path)}: line {line}: expected {name} once, got several values ({shown(', '.join(values), 80)}); "
+            "leave one in the comment"
         )
     return values[0] if values else None
 
@@ -129,17 +130,18 @@ def _nine(text: str) -> list[float] | None:
     return [float(word) for word in words] if len(words) == 9 and all(map(is_number, words)) else None
 
 
-def _flags(path: Path, text: str | None) -> tuple[bool, ...] | None:
+def _flags(place: tuple[Path, int], text: str | None) -> tuple[bool, ...] | None:
     """Which lattice vectors repeat, as three words say it, or one for all of them."""
     if text is None:
         return None
+    path, line = place
     words = [word.lower().strip("\"'") for word in re.sub(r"[\[\](){},]", " ", text).split()]
     if len(words) == 1 and re.fullmatch(r"[tf01]{3}", words[0]):
         words = list(words[0])
     words = words * 3 if len(words) == 1 else words
     if len(words) != 3 or not all(word in _TRUE | _FALSE for word in words):
         raise InvalidInputError(
-            f'{label(path)}: line 2: expected three flags for the lattice vectors that repeat, as in pbc="T T F", got '
-            f"pbc={shown(text)}; correct the comment"
+            f"{label(path)}: line {line}: expected three flags for the lattice vectors that repeat, as in "
+            f'pbc="T T F", got pbc={shown(text)}; correct the comment'
         )
     return tuple(word in _TRUE for word in words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,7 +14,7 @@ from ..cloud import Cloud
 from ..contents import label, read_lines, shown
 from ..names import is_number
 
-__all__ = ["read_poscar"]
+__all__ = ["parse_structure", "read_poscar"]
 
 #: Most digits of a number of atoms.
 _WHOLE = re.compile(r"[0-9]{1,18}", re.ASCII)
@@ -29,8 +30,8 @@ def _plain(word: str) -> str:
 class _Lines:
     """The lines of a file, one after the other, and where they are."""
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._lines, self._next = path, read_lines(path, any_signs=True), 0
+    def __init__(self, path: Path, lines: Sequence[str], numbers: Sequence[int]) -> None:
+        self._path, self._lines, self._numbers, self._next = path, lines, numbers, 0
 
     def take(self) -> str:
         """The next line, without blanks around it; an empty one behind the end."""
@@ -62,8 +63,10 @@ class _Lines:
 
     def fail(self, expected: str, got: str, remedy: str = "save it again as a POSCAR file") -> NoReturn:
         """Refuse the line that was taken last."""
+        taken = self._next - 1
+        line = self._numbers[taken] + 1 if taken < len(self._numbers) else self._next
         raise InvalidInputError(
-            f"{label(self._path)}: line {self._next}: expected {expected}, got {shown(got, 80) or 'nothing'}; {remedy}"
+            f"{label(self._path)}: line {line}: expected {expected}, got {shown(got, 80) or 'nothing'}; {remedy}"
         )
 
 
@@ -73,7 +76,13 @@ def read_poscar(path: Path) -> Cloud:
     A negative scale is the volume of the cell, which stays left-handed where it is; three scales are those of x, y and
     z. The line of the elements may be left out, and a blank mode is that of fractional coordinates.
     """
-    lines = _Lines(path)
+    whole = read_lines(path, any_signs=True)
+    return parse_structure(path, whole, range(len(whole)))
+
+
+def parse_structure(path: Path, whole: Sequence[str], numbers: Sequence[int]) -> Cloud:
+    """What the lines of a structure say; `numbers` are those that they have in the file, counted from 0."""
+    lines = _Lines(path, whole, numbers)
     lines.take()
     scales = lines.numbers("one scale, or three for x, y and z", least=1)
     vectors = np.array([lines.numbers("the three numbers of a lattice vector") for _ in range(3)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,47 +13,74 @@ import numpy as np
 from ...errors import InvalidInputError
 from ..cloud import Cloud
 from ..columns import read_columns
-from ..contents import label, read_lines, shown
+from ..contents import label, quoted, read_lines, shown, stream_lines
+from ..frames import Frame, FrameFormat, LineReader
 from ..names import is_number
 from ..rows import Table
-from ..table import find_column, read_table
+from ..table import find_column
 from .comment import Columns, read_keys, read_lattice, read_properties
 
-__all__ = ["read_xyz"]
+__all__ = ["XYZ", "lines_of_table"]
 
 #: Digits of the number of atoms that are read as a number; no file has more lines.
 _MOST_DIGITS = 18
 
 
-def read_xyz(path: Path, *, columns: Sequence[str] | None, skip_nan: bool = False) -> Cloud:
-    """Read a frame of atoms: their number, a comment, and a symbol and three coordinates in each row.
+def split_xyz(lines: LineReader) -> Iterator[Frame]:
+    """Take frames: the number of atoms, a comment, and a line for each atom; blank lines may stand between frames."""
+    count, at = "", 0
+    while True:
+        start = lines.number
+        digits = (lines.take() or [""])[0].strip()
+        if not re.fullmatch(r"[0-9]+", digits, re.ASCII):
+            lines.fail(
+                "the number of atoms of the next frame" if at else "the number of atoms",
+                quoted(digits),
+                f"correct line {at}, which says that its frame has {count}" if at else "write it into the first line",
+            )
+        count, at = digits.lstrip("0") or "0", start + 1
+        comment = lines.take()
+        rows = lines.take_written(int(count)) if len(count) <= _MOST_DIGITS else []
+        there = next((k for k, row in enumerate(rows) if not row.strip()), len(rows))
+        if len(count) > _MOST_DIGITS or there < int(count):
+            raise InvalidInputError(
+                f"{label(lines.path)}: line {at}: expected {shown(count)} atoms, got {there:,}; the file may be cut off"
+            )
+        yield Frame(lines.path, [digits, *comment, *rows], range(start, max(lines.number, start + 1)))
+        if not lines.skip_blanks():
+            return
+
+
+def parse_xyz(frame: Frame, *, columns: Sequence[str] | None, skip_nan: bool = False) -> Cloud:
+    """Read a frame of atoms: a symbol and three coordinates in each row, and the cell of the comment.
 
     Where ``Properties=`` in the comment says another order of columns, it is followed, and ``Lattice=`` and ``pbc=``
-    say the cell. Rows without a number above them, or without a comment, are read as a table whose first three columns
-    are the coordinates.
+    say the cell.
     """
-    lines = read_lines(path)
-    first = lines[0].strip()
-    if not re.fullmatch(r"[0-9]+", first, re.ASCII) or _is_table(lines):
-        return read_table(path, columns=columns, first_three=True, lines=lines, skip_nan=skip_nan)
-    rows = _atoms(path, lines)
-    keys = read_keys(lines[1] if len(lines) > 1 else "")
-    cell, periodic = read_lattice(path, keys)
+    path, rows = frame.path, [line.strip() for line in frame.lines[2:]]
+    number = frame.numbers[0] + 2
+    keys = read_keys(frame.lines[1] if len(frame.lines) > 1 else "")
+    cell, periodic = read_lattice(path, keys, line=number)
     cloud = Cloud(points=np.empty((0, 3)), cell=cell, periodic=periodic, unit="Å")
     if not rows:
         return cloud
     table = Table(
-        path=path, rows=rows, line_numbers=range(2, 2 + len(rows)), between=None, names=None, width=len(rows[0].split())
+        path=path,
+        rows=rows,
+        line_numbers=frame.numbers[2:],
+        between=None,
+        names=None,
+        width=len(rows[0].split()),
     )
     if columns is not None:
         chosen = [find_column(table, column, columns) for column in columns]
         return dataclasses.replace(cloud, points=read_columns(table, chosen, ragged=True, skip_nan=skip_nan))
-    said = read_properties(path, keys)
+    said = read_properties(path, keys, line=number)
     if said is None:
         _check_symbols(table)
         said = Columns(start=1, species=0, width=0)
     else:
-        _check_columns(table, said.width)
+        _check_columns(table, said.width, number)
     chosen = [said.start, said.start + 1, said.start + 2]
     points = read_columns(table, chosen, ragged=True, skip_nan=skip_nan)
     # The symbols in the first column are left out of every frame.
@@ -68,6 +95,24 @@ def read_xyz(path: Path, *, columns: Sequence[str] | None, skip_nan: bool = Fals
     )
 
 
+XYZ = FrameFormat(split_xyz, parse_xyz)
+
+
+def lines_of_table(path: Path) -> list[str] | None:
+    """The lines of a text that has rows of bare coordinates in place of frames; None where it has frames.
+
+    The first line of a table is no number; or it is the number of the rows right below it, which are coordinates
+    without symbols.
+    """
+    lines = LineReader(path, stream_lines(path, any_signs=True))
+    is_number_of_rows = re.fullmatch(r"[0-9]+", (lines.peek() or "").strip(), re.ASCII)
+    second = (lines.peek(1) or "").split()
+    if is_number_of_rows and (len(second) < 2 or not all(map(is_number, second))):
+        return None
+    whole = read_lines(path)
+    return None if is_number_of_rows and not _is_table(whole) else whole
+
+
 def _is_table(lines: list[str]) -> bool:
     """Whether the first line is the number of the rows right below it, which are coordinates without symbols."""
     filled = [line for line in lines[1:] if line.strip()]
@@ -78,26 +123,6 @@ def _is_table(lines: list[str]) -> bool:
         return False
     with_numbers = len(rows[0]) > 3 and all(words[0].isdigit() for words in rows)  # of elements, as symbols are
     return not with_numbers and all(is_number(word) for words in rows for word in words)
-
-
-def _atoms(path: Path, lines: list[str]) -> list[str]:
-    """The rows of the only frame."""
-    digits = lines[0].strip().lstrip("0") or "0"
-    while len(lines) > 2 and not lines[-1].strip():
-        lines.pop()
-    there = len(lines) - 2
-    count = int(digits) if len(digits) <= _MOST_DIGITS else None
-    if count is None or there < count:
-        raise InvalidInputError(
-            f"{label(path)}: line 1: expected {shown(digits)} atoms, got {max(0, there)}; the file may be cut off"
-        )
-    if there > count:
-        line = next(k for k, row in enumerate(lines[2 + count :], 3 + count) if row.strip())
-        raise InvalidInputError(
-            f"{label(path)}: line {line}: expected one frame of {count} atoms, got more lines behind it; save each "
-            "frame as a file"
-        )
-    return [line.strip() for line in lines[2 : 2 + count]]
 
 
 def _check_symbols(table: Table) -> None:
@@ -114,17 +139,18 @@ def _check_symbols(table: Table) -> None:
             )
 
 
-def _check_columns(table: Table, width: int) -> None:
+def _check_columns(table: Table, width: int, line: int) -> None:
     """Refuse rows with other columns than the Properties of the comment have."""
     for row, text in enumerate(table.rows):
         if (count := len(text.split())) != width:
-            _refuse_width(table, row, width, count)
+            _refuse_width(table, row, (width, line), count)
 
 
-def _refuse_width(table: Table, row: int, width: int, count: int) -> NoReturn:
+def _refuse_width(table: Table, row: int, said: tuple[int, int], count: int) -> NoReturn:
+    width, line = said
     table.fail(
         row,
-        f"{width:,} columns, as the Properties in line 2 say",
+        f"{width:,} columns, as the Properties in line {line} say",
         f"{count} ({shown(table.rows[row])})",
         "complete the line, or correct the Properties",
     )

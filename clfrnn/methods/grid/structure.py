@@ -137,6 +137,11 @@ class GridStructure(SearchStructure):
         return Readers(kernels, config.work_group_size, self._bins.places)
 
     @property
+    def looks_ahead(self) -> bool:
+        """As walks that test a vector of candidates do: these are one run of places after the other."""
+        return self.config.width > 1
+
+    @property
     def cell_grid(self) -> CellGrid:
         """The cells that the points lie in."""
         return self._bins.layout.grid

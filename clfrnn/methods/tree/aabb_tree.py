@@ -107,8 +107,6 @@ class TreeStructure(SearchStructure):
     ) -> None:
         super().__init__(session, problem, checks)
         self._plan = plan
-        #: a sort along the curve leaves equal keys in order, a division by medians does not
-        self.orders_coincident = plan.construction == "morton"
         leaves = count_leaves(self.problem.n, plan.leaf_size)
         check_turns(session.profile, problem=problem, side=problem.radius, rows=4 * leaves)
         self._builder = TreeBuilder(session, problem, plan, self.dtype)

@@ -103,9 +103,9 @@ int frnn_window_to(const real x, const real reach, const real low, const real in
 
 <%def name="each_nest(function, cut)">
 ## The body is the loops over the cells of a window. It stands in the kernel three times: for windows that pass no edge
-## ("plain"), that pass an edge of the first axis alone ("along"), and that pass any ("moved"). A function that is not light
-## stands in the kernel once, for the last of these. cut: whether a window needs more than "plain" on the first axis.
-% if not function.light:
+## ("plain"), that pass an edge of the first axis alone ("along"), and that pass any ("moved"). A function that is neither
+## light nor looks ahead stands in the kernel once, for the last of these. cut: whether a window needs more than "plain" on the first axis.
+% if not (function.light or function.ahead):
     ${caller.body(image="moved")}
 % else:
 <% passed = " | ".join(f"frnn_below{k} | frnn_above{k}" for k in range(1, dim)) %>\

@@ -21,9 +21,6 @@
 // Exact because no box is farther from a query than a point in it: see bound of /methods/tree/node_boxes.mako.
 // Source: Xing, Wang, Hui (2016), algorithm 1; without its stack.
 ${node_boxes.functions()}
-% if function.enough:
-${node_boxes.surplus()}
-% endif
 % if packed:
 ${packets.functions()}
 % endif
@@ -112,10 +109,6 @@ ${f"frnn_order[{unit}]" if sorts and foreign or ranks and radii else unit}
     // child is done as well.
     int frnn_node = 1, frnn_path = 1, frnn_touches = 1;
     while (frnn_node) {
-% if function.enough:
-        // Of points that coincide the first ones are enough: they have the same distance as those behind them, and come first.
-        if (frnn_touches && frnn_is_surplus(frnn_boxes, frnn_node, frnn_leaves, frnn_last_node, (${function.enough} + frnn_leaf_size - 1) / frnn_leaf_size)) frnn_touches = 0;
-% endif
         if (frnn_touches & (frnn_node < frnn_leaves)) {
             const int frnn_children = 2 * frnn_node;
             ${node_boxes.apart("frnn_boxes", "frnn_min(frnn_children, frnn_last_node)", "frnn_left_")}

@@ -97,23 +97,6 @@ real frnn_smaller(const real a, const real b) { return fmin(a, b); }
 int frnn_behind_subtree(const int node) { return (node + 1) >> (31 - (int)clz((node + 1) & -(node + 1))); }
 </%def>
 
-<%def name="surplus()">
-// Whether all points below a node coincide, and with all points of that many leaves before it.
-int frnn_is_surplus(${constant_array("boxes")}, const int node, const int leaves, const int last_node, const int before)
-{
-    ${load("boxes", "min(node, last_node)", "own_")}
-    if (!(${" && ".join(f"own_low{k} == own_high{k}" for k in range(dim))})) return 0;
-    // The first leaf below the node.
-    const int first = node << ((int)clz(node) - (int)clz(leaves));
-    if (first - leaves < before) return 0;
-    for (int leaf = first - before; leaf < first; ++leaf) {
-        ${load("boxes", "leaf", "other_")}
-        if (!(${" && ".join(f"other_low{k} == own_low{k} && other_high{k} == own_low{k}" for k in range(dim))})) return 0;
-    }
-    return 1;
-}
-</%def>
-
 <%def name="bound()" filter="trim">
 ## The largest squared distance from a query to a box that holds a neighbor. It is no more than the squared distance to the
 ## neighbor, because both are computed by the same operations in the same order; with periodic axes rounding may add a little.

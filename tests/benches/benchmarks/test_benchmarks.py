@@ -47,6 +47,7 @@ def small(monkeypatch, session):
     periodic.cell_case.cache_clear()
     importlib.import_module("asv_benches.benchmarks.batches").batch_case.cache_clear()
     importlib.import_module("asv_benches.benchmarks.models").model_case.cache_clear()
+    importlib.import_module("asv_benches.benchmarks.verlet").gas_case.cache_clear()
 
 
 @pytest.mark.parametrize("bench", list(classes()))

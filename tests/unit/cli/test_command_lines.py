@@ -116,7 +116,7 @@ TABLE = [
     ("search latin1.csv -r 1", 1, "latin1.csv: line 1: expected text in UTF-8", "got the byte 0xF6", "iconv -f WIND"),
     ("search utf16.csv -r 1", 1, "utf16.csv: line 1: expected text in UTF-8", "got UTF-16", "iconv -f UTF-16"),
     ("search atoms.xyz -r 1", 1, "atoms.xyz: line 1: expected 2 atoms", "got 1", "the file may be cut off"),
-    ("search frames.xyz -r 1", 1, "frames.xyz: line 4: expected one frame of 1 atoms", "got more", "save each frame"),
+    ("search frames.xyz -r 1 --frame 2", 1, "frame: expected a frame that frames.xyz has", "got 2", "it has 2 frames"),
     (
         "search cut.npz -r 1",
         1,

@@ -86,19 +86,19 @@ def test_centers_are_those_of_walks_along_links(session, name, step, by, dtype):
 
 def test_a_chain_around_the_box_has_no_center_along_it(session):
     """One link less, and it has one; a helix that passes the edge many times but never meets itself has one, too."""
-    ring = np.stack([np.arange(20) * 0.5, np.full(20, 3.0)], axis=1)
+    ring = np.stack([np.arange(20) * 0.5, np.full(20, 3.0)], axis=1).astype(np.float32)
     (whole,) = friends_of_friends(ring, 0.5, box=(10, 10), session=session).centers(ring).get()
     assert np.isnan(whole[0])
     assert whole[1] == 3.0
     (parted,) = friends_of_friends(ring[:-1], 0.5, box=(10, 10), session=session).centers(ring[:-1]).get()
     assert parted.tolist() == [4.5, 3.0]
     turns = np.arange(120) * 0.25
-    helix = np.stack([turns % 10, 1 + 0.1 * turns], axis=1)
+    helix = np.stack([turns % 10, 1 + 0.1 * turns], axis=1).astype(np.float32)
     found = friends_of_friends(helix, 0.3, box=(10, 10), session=session)
     assert found.num_clusters == 1
-    assert np.allclose(found.centers(helix).get(), [[turns.mean() % 10, 1 + 0.1 * turns.mean()]])
+    assert np.allclose(found.centers(helix).get(), [[turns.mean() % 10, 1 + 0.1 * turns.mean()]], atol=1e-5)
     for sign in (1, -1):
-        diagonal = np.stack([np.arange(20) * 0.5, sign * np.arange(20) * 0.5 % 10], axis=1)
+        diagonal = np.stack([np.arange(20) * 0.5, sign * np.arange(20) * 0.5 % 10], axis=1).astype(np.float32)
         across = friends_of_friends(diagonal, 0.75, box=(10, 10), session=session).centers(diagonal).get()
         assert np.isnan(across).all()
 
@@ -117,14 +117,14 @@ def test_centers_in_the_open_and_of_systems(session, dtype):
 
 def test_the_condition_counts(session):
     """Points that only others join are no cluster around the box."""
-    ring = np.stack([np.arange(20) * 0.5, np.full(20, 3.0)], axis=1)
+    ring = np.stack([np.arange(20) * 0.5, np.full(20, 3.0)], axis=1).astype(np.float32)
     allowed = clfrnn.Condition("kind[i] == kind[j]", kind=(np.arange(20) < 1).astype(np.int32))
     found = friends_of_friends(ring, 0.5, box=(10, 10), where=allowed, session=session)
     assert np.allclose(found.centers(ring).get(), [[0.0, 3.0], [5.0, 3.0]])
 
 
 def test_the_largest_and_none(session):
-    points = np.array([[0.0], [5.0], [5.5], [9.0], [9.5]])
+    points = np.array([[0.0], [5.0], [5.5], [9.0], [9.5]], np.float32)
     found = friends_of_friends(points, 1.0, session=session)
     assert (found.largest(), found.to_host().largest()) == (1, 1)
     with pytest.raises(clfrnn.InvalidInputError, match="points: expected the 5 points that were searched, got 4"):
@@ -133,12 +133,12 @@ def test_the_largest_and_none(session):
     assert none.centers(points).shape == (0, 1)
     with pytest.raises(clfrnn.InvalidInputError, match="largest: expected one cluster at least, got none"):
         none.largest()
-    nobody = np.empty((0, 2))
+    nobody = np.empty((0, 2), np.float32)
     assert friends_of_friends(nobody, 1.0, box=(3, 3), session=session).centers(nobody).shape == (0, 2)
 
 
 def test_centers_lie_in_the_box(session):
-    points = np.array([[-0.25, 0.0], [0.25, 0.0], [7.0, 12.5]])
+    points = np.array([[-0.25, 0.0], [0.25, 0.0], [7.0, 12.5]], np.float32)
     for low, x in ((0.0, 0.0), (-5.0, 0.0), (3.0, 10.0)):
         found = friends_of_friends(points, 1.0, box=[[low, 0.0], [low + 10.0, 10.0]], session=session)
         assert np.allclose(found.centers(points).get(), [[x, 0.0], [7.0 if low != -5 else -3.0, 2.5]])

@@ -259,3 +259,16 @@ def test_cells_of_cliques_are_chosen_where_points_crowd(profile, dim):
 def test_other_dimensions_have_no_cells():
     for dim in (1, 4):
         assert with_clique_cells(problem(100.0, dim=dim), *with_tuning(RECORDED["h100"]), None) is None
+
+
+def test_weights_where_points_crowd(crowded):
+    """Neighbors are visited for their weights, and core points are linked by cliques."""
+    points = halos(3).astype(np.float32)
+    weights = np.random.default_rng(8).integers(-1, 3, SIZE).astype(float)
+    names, found = launched(crowded, lambda: dbscan(points, 0.05, 3, sample_weight=weights, session=crowded))
+    assert {"frnn_visit", "link_cliques"} <= set(names)
+    even = dbscan(points, 0.05, 3, sample_weight=weights, session=crowded, where=clfrnn.Condition("d2 >= 0"))
+    assert np.array_equal(found.core.get(), even.core.get())
+    assert np.array_equal(found.labels.get(), even.labels.get())
+    nobody = dbscan(points[:0], 0.05, 3, sample_weight=[], session=crowded)
+    assert nobody.num_clusters == 0

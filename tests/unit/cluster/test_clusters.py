@@ -391,6 +391,9 @@ def test_weights_at_the_threshold(session, dtype):
         assert dbscan(points, 1.0, 2, sample_weight=weights, session=session).core.get().all() == bool(more)
     assert dbscan(points, 1.0, 2**24 + 1, sample_weight=[2**24 + 1] + [0] * 9, session=session).core.get().all()
     assert not dbscan(points, 1.0, 1, sample_weight=[0] * 10, session=session).core.get().any()
+    chosen = np.arange(10) < 4
+    for least in (4, 5):
+        assert dbscan(points, 1.0, least, sample_weight=chosen, session=session).core.get().all() == (least == 4)
 
 
 @pytest.mark.parametrize(
@@ -398,4 +401,4 @@ def test_weights_at_the_threshold(session, dtype):
 )
 def test_weights_that_are_refused(weights):
     with pytest.raises(clfrnn.InvalidInputError, match="^sample_weight: expected"):
-        dbscan(np.zeros((3, 2)), 1.0, 2, sample_weight=weights)
+        dbscan(np.zeros((3, 2), np.float32), 1.0, 2, sample_weight=weights)

@@ -208,7 +208,7 @@ def damaged(random, written):
         yield "shifted", [*lines[:row], " ".join(lines[row].split()[:-1][:3]), *lines[row + 1 :]]
         if written.cell is not None:
             yield "lattice", [lines[0], re.sub(r"(?<![\w.-])Lattice(\s*=\s*.)", r"Lattice\1x ", lines[1]), *lines[2:]]
-        yield "frames", lines * 2
+        yield "frame cut off", [*lines, *lines[:-1]]
     else:
         for tag in ("_cell_length_b", "_cell_angle_alpha", "_atom_site_fract_y"):
             yield f"no {tag}", [line for line in lines if not line.startswith(tag)]
@@ -232,7 +232,7 @@ def _damaged_gro(random, lines, n):
         yield f"count {count}", [lines[0], str(count), *lines[2:]]
     yield "box", [*lines[:-1], "1.0 2.0"]
     yield "box of words", [*lines[:-1], "1.0 2.0 three"]
-    yield "frames", lines * 2
+    yield "frame cut off", [*lines, *lines[:-1]]
     if n:
         row = int(random.integers(2, 2 + n))
         text = lines[row]

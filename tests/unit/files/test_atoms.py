@@ -1,7 +1,6 @@
 """Files of atoms: what each format says is read, and what it leaves open is refused with what is missing."""
 
 import gzip
-import itertools
 import sys
 
 import numpy as np
@@ -80,12 +79,17 @@ def test_a_file_that_is_not_there(tmp_path):
         read(str(tmp_path / "a.gro"))
 
 
-@pytest.mark.parametrize("frame", [1, -1, True, 0.5, None])
-def test_one_frame_for_now(tmp_path, frame):
+@pytest.mark.parametrize("frame", [1, -2, True, 0.5, None])
+def test_frames_that_are_not_there(tmp_path, frame):
     np.save(tmp_path / "a.npy", POINTS)
-    assert isinstance(read(tmp_path / "a.npy", frame=np.int64(0)), Cloud)
-    with pytest.raises(InvalidInputError, match=f"frame: expected 0, got {frame}; files of several frames"):
-        read(tmp_path / "a.npy", frame=frame)
+    for right in (np.int64(0), -1):
+        assert isinstance(read(tmp_path / "a.npy", frame=right), Cloud)
+    (tmp_path / "a.xyz").write_text("1\n\nH 0 0 0\n")
+    whole = isinstance(frame, int) and not isinstance(frame, bool)
+    for name, there in (("a.npy", "0, as .* has one frame"), ("a.xyz", "a frame that .* has, from 0 to 0")):
+        says = there if whole else "a whole number"
+        with pytest.raises(InvalidInputError, match=f"frame: expected {says}, got {frame}"):
+            read(tmp_path / name, frame=frame)
 
 
 @pytest.mark.parametrize("columns", ["xyz", []])
@@ -117,8 +121,11 @@ def row(text="   0.100   0.200   0.300"):
         (["t", "1", row("       1       2       3"), "1 1 1"], "line 3: expected a coordinate of one decimal or more"),
         (["t", "1", row(), "-1 1 1"], "line 4: expected a box whose first three numbers are not negative, got -1 1 1"),
         (["t", "1", row(), "1 1"], "line 4: expected the three or nine numbers of the box, got 1 1; save it again"),
-        (["t", "2", row(), "1 1 1"], "expected 2 atoms and the line of the box behind them, got 2 lines; the file may"),
-        (["t", "1", row(), row(), "1 1 1"], "line 5: expected one frame of 1 atoms and a box, got more lines behind"),
+        (
+            ["t", "2", row(), "1 1 1"],
+            "line 2: expected 3 atoms and the line of the box behind them, got 2 lines; the file may",
+        ),
+        (["t", "1", row(), row(), "1 1 1"], "line 4: expected the three or nine numbers of the box, got 1SOL"),
         (["t", "one", row(), "1 1 1"], "line 2: expected the number of atoms, got 'one'"),
         (["t"], "line 2: expected the number of atoms, got nothing"),
         (["t", "1", row(), "1 1 nan"], "expected lattice vectors that span a cell where they repeat, got a vector"),
@@ -428,13 +435,3 @@ def test_every_setting_of_every_group(tmp_path, gemmi):
         ]
         expected = [len(np.unique(each, axis=0)) for each in moved]
         assert counts[0] == counts[1] == expected, (k, group)
-
-
-def test_the_order_of_three_frames(tmp_path):
-    """Several frames are refused by each format that may have them."""
-    gro = "t\n1\n" + row() + "\n1 1 1\n"
-    xyz = "1\n\nH 0 0 0\n"
-    for (name, text), count in itertools.product((("a.gro", gro), ("a.xyz", xyz)), (2, 3)):
-        (tmp_path / name).write_text(text * count)
-        with pytest.raises(InvalidInputError, match="expected one frame of 1 atoms.*; save each frame as a file"):
-            read(tmp_path / name)

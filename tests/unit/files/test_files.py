@@ -124,7 +124,7 @@ def test_vertices_want_a_package(tmp_path, monkeypatch):
         (
             "cloud.e57",
             ["1 2 3"],
-            "expected a name that ends in .asc, .cif, .csv, .*, .vasp, .xyz, or begins with POSCAR .*, got .e57",
+            "expected a name that ends in .asc, .cif, .csv, .*, .xyz, or begins with POSCAR, .*, got .e57",
         ),
         ("cloud", ["1 2 3"], "got no ending"),
         ("cloud.npy", ["1 2 3"], "expected an array as numpy.save writes it"),
@@ -134,7 +134,11 @@ def test_vertices_want_a_package(tmp_path, monkeypatch):
         ("cloud.csv", ["1,2,3", "4,5"], "line 2: expected 3 columns, as line 1 has, got 2 .4,5.; complete the line"),
         ("cloud.csv", ["x,y,z", "1,2,3", "4,,6"], "line 3: expected rows of numbers, got nothing in column 2 .y.;"),
         ("cloud.xyz", ["3", "", "H 0 0 0"], "expected 3 atoms, got 1; the file may be cut off"),
-        ("cloud.xyz", ["1", "", "H 0 0 0", "1", "", "H 0 0 1"], "expected one frame of 1 atoms"),
+        (
+            "cloud.xyz",
+            ["1", "", "H 0 0 0", "H 1 1 1"],
+            "line 4: expected the number of atoms of the next frame, got 'H 1 1 1'",
+        ),
         ("cloud.xyz", ["1", "", "H 0 zero 0"], "line 3: expected rows of numbers, got 'zero' in column 3"),
         ("cloud.ply", ["not a ply file"], "expected vertices with x, y and z"),
     ],

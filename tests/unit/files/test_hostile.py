@@ -114,7 +114,7 @@ def test_files_that_were_spoilt(tmp_path, ending):
         (".npy", "two arrays", "got something else (1,088 bytes behind the array)"),
         (".ply", "ascii 1000000000000", "announces 1,000,000,000,000 of vertex in a file of"),
         (".pcd", "binary 1000000000000", "announces 1,000,000,000,000 points, and 480 bytes where a point takes 12"),
-        (".pcd", "binary_compressed 39", "expected DATA ascii or DATA binary, got binary_compressed; save it without"),
+        (".pcd", "binary_compressed 39", "bytes, which say 1,034,905,813 packed and"),
         (".pcd", "short", "line 12: expected 3 columns, as line 11 has, got 2 (1 2); complete the line"),
         (
             ".las",

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS
+from conftest import POINTS, as_gpu, takes_long_as_gpu
 
 import clfrnn
 from clfrnn.answers import voxels
@@ -86,12 +86,9 @@ def test_edges_of_voxels(session, dtype):
         edges = (np.arange(-60, 60) * size + math.fmod(origin, size)).astype(dtype)
         near = [edges, np.nextafter(edges, finite), np.nextafter(edges, -finite)]
         check(np.concatenate(near)[:, None], size, session=session, origin=[origin])
-    assert voxel_downsample([[0.3], [3 * 0.1], [-0.0], [0.0]], 0.1, session=session).voxel_of.get().tolist() == [
-        0,
-        1,
-        2,
-        2,
-    ]
+    few = voxel_downsample(np.array([[0.3], [3 * 0.1], [-0.0], [0.0]], dtype), 0.1, session=session)
+    # As a float64 0.3 is below three times 0.1, and as a float32 above.
+    assert few.voxel_of.get().tolist() == ([0, 1, 2, 2] if dtype == np.float64 else [0, 0, 1, 1])
 
 
 def test_numbers_of_any_magnitude(session, dtype):
@@ -116,6 +113,12 @@ def test_one_voxel_of_very_many_points(session):
     assert np.allclose(found.points.get(), 2.5e38, rtol=1e-6)
     again = voxel_downsample(points, 1e39, session=session)
     assert found.points.get().tobytes() == again.points.get().tobytes()
+
+
+def test_as_on_a_gpu(session):
+    if takes_long_as_gpu(session, "strips"):
+        pytest.skip("this driver takes long for a kernel in the arrangement for a GPU")
+    check(even(3, np.float32), 0.3, session=as_gpu(session))
 
 
 def test_points_on_the_device_and_none(session):
@@ -158,5 +161,6 @@ def test_a_device_without_float64_finds_the_same(session, monkeypatch):
 )
 def test_what_is_refused(given, says):
     arguments = {"points": [[0.0, 1.0]], "size": 1.0} | given
+    arguments["points"] = np.array(arguments["points"], np.float32)
     with pytest.raises(clfrnn.InvalidInputError, match=says):
         voxel_downsample(**arguments)

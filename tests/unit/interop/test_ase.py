@@ -84,6 +84,28 @@ def test_without_objects(session):
     assert [each.shape for each in primitive_neighbor_list("DiS", True, cell, [], **given)] == [(0, 3), (0,), (0, 3)]
 
 
+def test_quantities_in_any_number(session):
+    pair = ase.Atoms("H2", positions=[[0, 0, 0], [1, 0, 0]])
+    for asked in ("", "i", "iji", ["d", "S"], ("j",)):
+        for atoms in (pair, ase.Atoms()):
+            found, expected = (call(asked, atoms, 1.5) for call in (neighbor_list, theirs.neighbor_list))
+            assert type(found) is type(expected)
+            for one, other in zip(found, expected, strict=True):
+                assert np.array_equal(one, other)
+                assert getattr(one, "dtype", None) == getattr(other, "dtype", None)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [{"quantities": None}, {"cutoff": None}, {"cutoff": "2"}, {"max_nbins": None}, {"cutoff": {("H", "H"): None}}],
+)
+def test_what_ase_raises_a_type_error_for(named):
+    for call in (primitive_neighbor_list, theirs.primitive_neighbor_list):
+        given = {"quantities": "i", "pbc": [True] * 3, "cell": np.eye(3), "positions": np.zeros((2, 3)), "cutoff": 1.0}
+        with pytest.raises(TypeError):
+            call(**{**given, "numbers": np.ones(2, int), **named})
+
+
 @pytest.mark.parametrize(
     ("named", "words"),
     [
@@ -92,6 +114,13 @@ def test_without_objects(session):
         ({"cutoff": [1.0]}, "cutoff: expected a number"),
         ({"cutoff": np.inf}, "cutoff: .*finite"),
         ({"cutoff": {("C", "H"): 1.0}}, "numbers: expected the atomic number"),
+        ({"cutoff": {("C", "H"): 1.0}, "numbers": ["C", "H"]}, "numbers: expected the atomic number"),
+        ({"cutoff": {}, "numbers": [1, 6]}, "cutoff: expected distances by pairs"),
+        ({"cutoff": {("C", "H"): "1"}, "numbers": [1, 6]}, "cutoff: expected distances by pairs"),
+        ({"max_nbins": 0}, "max_nbins: expected a number above 0"),
+        ({"pbc": [True, False]}, "pbc: expected a flag"),
+        ({"pbc": "abc"}, "pbc: expected a flag"),
+        ({"pbc": 2}, "pbc: expected a flag"),
         ({"cutoff": {("C", "H"): -1.0}, "numbers": [1, 6]}, "cutoff: expected distances by pairs"),
         ({"cutoff": {"CH": 1.0}, "numbers": [1, 6]}, "cutoff: expected distances by pairs"),
         ({"cutoff": {("C", "Q"): 1.0}, "numbers": [1, 6]}, "cutoff: expected symbols"),

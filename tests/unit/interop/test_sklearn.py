@@ -145,6 +145,14 @@ def test_pipelines(points):
         np.testing.assert_allclose(np.abs(found), np.abs(expected), rtol=1e-3, atol=1e-5)
 
 
+def test_fitted_points_stay_as_they_were(points):
+    mine, given = ours.NearestNeighbors(n_neighbors=3).fit(points), points.copy()
+    points += 0.3
+    expected = neighbors.NearestNeighbors(n_neighbors=3).fit(given).kneighbors(points)
+    for found, theirs in zip(mine.kneighbors(points), expected, strict=True):
+        np.testing.assert_allclose(found, theirs, rtol=1e-12)
+
+
 def test_pickles_search_anew(points):
     mine = pickle.loads(pickle.dumps(ours.NearestNeighbors(radius=0.3).fit(points)))
 

@@ -11,6 +11,15 @@ face = pytest.importorskip("clfrnn.interop.torch")
 edge_vectors, knn, knn_graph, radius, radius_graph = (getattr(face, name) for name in face.__all__)
 
 
+#: Sums the kinds of neighbors.
+OF_KIND = clfrnn.NeighborFunction(
+    arguments="global const int *kind, global int *found",
+    state="int sum = 0;",
+    per_neighbor="sum += kind[j];",
+    finish="found[i] = sum;",
+)
+
+
 @pytest.fixture
 def x():
     return torch.rand((120, 3), generator=torch.Generator().manual_seed(0))
@@ -47,6 +56,64 @@ def test_a_cap_keeps_the_nearest(session, x):
     for i in range(9):
         near = [j for j in far[i].argsort()[:most].tolist() if far[i, j] <= 0.3]
         assert [j for query, j in found if query == i] == near
+
+
+def test_an_infinite_radius_finds_all(session, x):
+    assert radius(x, 9 + x[:7], np.inf, session=session).shape == (2, 7 * 120)
+    assert radius_graph(x[:5], float("inf"), session=session).shape == (2, 20)
+    assert radius_graph(x[:5], torch.tensor(np.inf), max_num_neighbors=2, session=session).shape == (2, 10)
+    assert radius(x[:0], x, np.inf, session=session).shape == (2, 0)
+
+
+@pytest.mark.parametrize("most", [None, 3])
+def test_the_same_index_may_be_left_out(session, x, most):
+    """Whatever its distance: the two tensors need not be the same."""
+    y = x[torch.arange(119, -1, -1)][:70]
+    edges = radius(x, y, 0.4, max_num_neighbors=most, ignore_same_index=True, session=session)
+    every = radius(x, y, 0.4, session=session)
+    assert (every[0] == every[1]).any()
+    assert (edges[0] != edges[1]).all()
+    if most is None:
+        assert edges.shape[1] == (every[0] != every[1]).sum()
+    assert torch.equal(
+        radius(x, x, 0.4, max_num_neighbors=most, ignore_same_index=True, session=session).sort().values,
+        radius_graph(x, 0.4, max_num_neighbors=most, flow="target_to_source", session=session).sort().values,
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_short_floats_are_searched_as_float32(session, x, dtype):
+    short = x.to(dtype)
+    assert torch.equal(knn_graph(short, 3, session=session), knn_graph(short.float(), 3, session=session))
+
+
+def test_tensors_as_every_argument(session, x):
+    """Points, queries, radii of each, systems, values of conditions, and arguments of functions."""
+    given = {"queries": x[:40], "radius": torch.linspace(0.1, 0.4, 40)}
+    systems = {"batch": torch.arange(120) % 3, "query_batch": torch.arange(40) % 3}
+    kinds = torch.arange(120, dtype=torch.int32) % 2
+    plain = {name: value.numpy() for name, value in {**given, **systems}.items()}
+    found = clfrnn.search(
+        x, **given, **systems, where=clfrnn.Condition("kind[j] > 0", kind=kinds), sort="index", session=session
+    )
+    expected = clfrnn.search(
+        x.numpy(), **plain, where=clfrnn.Condition("kind[j] > 0", kind=kinds.numpy()), sort="index", session=session
+    )
+    assert found.num_pairs > 20
+    assert np.array_equal(found.indices, expected.indices)
+    near, expected_near = (
+        clfrnn.nearest(each, 3, queries=q, radius=r, session=session)
+        for each, q, r in ((x, given["queries"], given["radius"]), (x.numpy(), plain["queries"], plain["radius"]))
+    )
+    assert np.array_equal(near.indices, expected_near.indices)
+    index = clfrnn.build_index(x, 0.3, session=session)
+    found, expected = index.zeros(120, np.int32), index.zeros(120, np.int32)
+    index.visit(OF_KIND, kind=kinds, found=found)
+    index.visit(OF_KIND, kind=kinds.numpy(), found=expected)
+    assert found.sum() > 0
+    assert np.array_equal(found, expected)
+    with pytest.raises(clfrnn.InvalidInputError, match="kind: expected an array, got Tensor"):
+        index.visit(OF_KIND, kind=x[:, 0].clone().requires_grad_(), found=found)
 
 
 def test_batches(session, x):
@@ -105,6 +172,12 @@ def test_neighbor_lists_as_tensors(session, x):
     [
         (lambda x: radius_graph(x.numpy(), 1), "x: expected a tensor"),
         (lambda x: radius_graph(x, -1), "radius: "),
+        (
+            lambda x: radius_graph(x, torch.tensor([0.1])),
+            r"radius: expected a number or shape \(120,\), got shape \(1,\)",
+        ),
+        (lambda x: radius_graph(x, np.inf, box=[1, 1, 1]), "radius: .*finite"),
+        (lambda x: radius_graph(x * np.nan, np.inf), "points: expected finite"),
         (lambda x: radius_graph(x, 1, flow="back"), "flow: "),
         (lambda x: radius_graph(x, 1, max_num_neighbors=0), "max_num_neighbors: "),
         (lambda x: knn_graph(x, 0), "k: "),

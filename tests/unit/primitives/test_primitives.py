@@ -14,6 +14,7 @@ from clfrnn.config import INT, LONG, count_bits
 from clfrnn.domain.cells import padded_radius
 from clfrnn.primitives import config as plan
 from clfrnn.primitives import scan
+from clfrnn.primitives.column_sums import sum_columns, sum_weighted_columns
 from clfrnn.primitives.fill import fill
 from clfrnn.primitives.gather import pack
 from clfrnn.primitives.moved import Period, find_moved
@@ -474,3 +475,20 @@ def test_whether_points_have_moved(session, dtype, n):
         assert found.too_far is too_far, far
         assert np.array_equal(found.points.get(), now, equal_nan=True)
         assert np.array_equal(found.wraps.get(), wraps)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (7, 3), (5000, 10)])
+def test_sums_of_columns(session, rows, columns):
+    """Also beyond int32, and of whole numbers in two words, whose rows have weights."""
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 2**31 - 1, (rows, columns)).astype(np.int32)
+    found = sum_columns(session, to_scratch(session, table.ravel()), columns)
+    assert np.array_equal(found, table.sum(axis=0, dtype=np.int64))
+    words = rng.integers(-(2**50), 2**50, (rows, columns, 2))
+    weights = rng.normal(size=rows)
+    values = weights[:, None] * (words[..., 0] + words[..., 1] * 2.0**-40)
+    for device in (session, own_session(session, fp64=False)):
+        scratch = to_scratch(device, words.ravel())
+        sums = [sum_weighted_columns(device, scratch, columns, 2.0**-40, weights) for _ in range(2)]
+        assert np.array_equal(*sums)
+        assert np.allclose(sums[0], values.sum(axis=0), rtol=1e-12, atol=1e-13 * np.abs(values).sum())

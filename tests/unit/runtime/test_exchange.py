@@ -8,7 +8,7 @@ import pytest
 
 import clfrnn
 from clfrnn.runtime import exchange, external_memory
-from clfrnn.runtime.cuda import Allocation, CudaError
+from clfrnn.runtime.cuda import Allocation, Cuda, CudaError
 from clfrnn.runtime.exchange import Exchange
 
 
@@ -193,3 +193,21 @@ def test_a_machine_without_cuda(session):
     without = Exchange(session.queue, find=lambda: None)
     assert not without.serves(0)
     assert "driver is not here" in without.describe()
+
+
+def test_freeing_tries_every_step():
+    """So that one step which fails leaves as little behind as possible."""
+    called = []
+
+    class Library:
+        def __getattr__(self, name):
+            def call(*_):
+                called.append(name)
+                return name == "cuMemUnmap"
+
+            return call
+
+    allocation = Allocation(pointer=1, size=2, ordinal=0, handle=3, descriptor=4)
+    with pytest.raises(CudaError, match="cuMemUnmap failed with error"):
+        Cuda(Library()).free(allocation)
+    assert called[-4:] == ["cuMemUnmap", "cuMemAddressFree", "cuMemRelease", "cuCtxPopCurrent_v2"]

@@ -122,6 +122,8 @@ CONFIGS = {
     ),
     "answers/nearest/row_means": configs.PointConfig(work_group_size=64, dim=1, real="float"),
     "answers/grid_nodes": configs.PointConfig(work_group_size=64, dim=3, real="float"),
+    "answers/groups": configs.PointConfig(work_group_size=64, dim=4, real="float"),
+    "answers/coincident": configs.PointConfig(work_group_size=64, dim=3, real="float"),
     "answers/linking/cliques": cliques.CliqueConfig(
         work_group_size=64, dim=3, real="float", periodic="box", layout="pairs", longest=256, read="links[k]"
     ),
@@ -142,7 +144,8 @@ CONFIGS = {
     "runtime/array_reduction": operations.ReductionConfig(
         work_group_size=64, reduction="min", element="float", total="float", items=128
     ),
-    "runtime/edges": operations.EdgesConfig(work_group_size=64, offset="int"),
+    "runtime/edges": operations.RowsConfig(work_group_size=64, offset="int"),
+    "runtime/padded": operations.RowsConfig(work_group_size=64, offset="int"),
     "primitives/fill": configs.KernelConfig(work_group_size=64),
     "primitives/unpack_bytes": primitives.UnpackBytesConfig(work_group_size=64, items=4),
     "primitives/unpack_pairs": primitives.UnpackPairsConfig(work_group_size=64, items=8, word="int"),
