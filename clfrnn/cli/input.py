@@ -137,7 +137,7 @@ def _said(path: Path, cloud: Cloud, given: dict[str, Any]) -> Cloud:
 def _is_mapped(path: Path, given: dict[str, Any]) -> bool:
     """Whether a file is read by parts: an array of numpy's, as it is."""
     by_parts = given.get("parts") is not None or given.get("devices") is not None
-    return by_parts and path.suffix == ".npy" and not (given["float32"] or given["skip_nan"])
+    return by_parts and path.suffix == ".npy" and not (given["float32"] or given["skip_nan"] or given["frame"])
 
 
 def _mapped(path: Path) -> Cloud:

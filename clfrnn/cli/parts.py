@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["check_parts", "open_sessions", "search_parts"]
 
 #: Options that are of one list on one device.
-_OF_ONE = ("device", "k", "pairs", "plot")
+_OF_ONE = ("device", "frames", "k", "pairs", "plot")
 
 
 def check_parts(output: Path | None, given: dict[str, Any]) -> None:

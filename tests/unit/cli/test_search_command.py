@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import PROFILES, RECORDED
+from conftest import PROFILES, RECORDED, position
 from test_cli import run
 
 from clfrnn import clouds, reference
@@ -385,13 +385,13 @@ def test_source_says_what_is_wrong(tmp_path):
         assert message in " ".join(printed.split())
 
 
-def test_parts_go_to_a_folder(cloud, tmp_path):
+def test_parts_go_to_a_folder(session, cloud, tmp_path):
     from clfrnn import parts
 
+    device_under_test = position(session)
     folder = tmp_path / "neighbors"
-    status, text = run(
-        "search", cloud, "--radius", 0.1, "--parts", 4, "--devices", "all", "--sort", "index", "-o", folder
-    )
+    options = ["--parts", 4, "--devices", device_under_test, "--sort", "index"]
+    status, text = run("search", cloud, "--radius", 0.1, *options, "-o", folder)
 
     assert (status, "lists" in text) == (0, True)
     expected = reference.neighbors(POINTS, 0.1)
@@ -399,8 +399,8 @@ def test_parts_go_to_a_folder(cloud, tmp_path):
     found = parts.join(parts.read_lists(folder))
     assert np.array_equal(found.offsets, expected.offsets)
     assert np.array_equal(found.indices, expected.indices)
-    status, text = run("search", cloud, "--radius", 0.1, "--devices", "0")
-    assert (status, text.count("device   ")) == (0, 1)
+    status, text = run("search", cloud, "--radius", 0.1, "--devices", f"{device_under_test}, {device_under_test}")
+    assert (status, text.count("device   ")) == (0, 2)
     assert f"pairs    {len(expected.indices):,}, mean" in text
 
 
