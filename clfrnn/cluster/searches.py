@@ -58,7 +58,8 @@ def dbscan(
     -------
     Clusters, on the device, with the labels of ``sklearn.cluster.DBSCAN``: clusters are numbered from 0 by their lowest
     core points, a border point has the lowest label among the core points within `eps`, and noise has -1. They are the
-    same on every device, in every method and run. Weights are added up with twice the digits of the points' dtype.
+    same on every device, in every method and run. Sums of weights are exact, and rounded to float64 where
+    they are compared.
 
     Raises
     ------
@@ -100,7 +101,7 @@ def dbscan(
             where=where,
         )
         search = _search_within("eps", session, points, asked)
-        weights = None if sample_weight is None else take_weights(sample_weight, search.num_points, search.dtype)
+        weights = None if sample_weight is None else take_weights(sample_weight, search.num_points)
         if least == 1 and weights is None:
             return _friends(session, search, 1, asked)
         links, core, border = search.connected_cores(least, weights)

@@ -21,7 +21,7 @@ from ..visit import visit
 from .cliques import Cliques, has_cliques
 from .numbering import begin_core_trees, begin_trees
 from .unions import TAKE_BORDER, unions_for
-from .weights import LEAST_RATING, WEIGHTS_IN_REACH, in_two
+from .weights import LEAST_RATING, WEIGHTS_IN_REACH, in_words
 
 __all__ = ["LinkSearch"]
 
@@ -106,11 +106,9 @@ class LinkSearch:
 
     def _rate_by_weight(self, least: int, weights: npt.NDArray[np.float64]) -> DeviceArray[np.int32]:
         """Ratings in place of numbers of neighbors, by which :func:`begin_core_trees` tells what each point is."""
-        ratings, dtype = self._numbers(), self._traversal.dtype
-        own = self._session.upload(in_two(weights, dtype), purpose="the weights of points")
-        from_least = in_two(np.array([-float(least)]), dtype)
-        given = {"weights": own, "begin": float(from_least[0, 0]), "rest": float(from_least[0, 1])}
-        self._visit(WEIGHTS_IN_REACH, ratings=ratings, **given)
+        ratings, (words, (low, high)) = self._numbers(), in_words(weights, least)
+        own = self._session.upload(words, purpose="the weights of points")
+        self._visit(WEIGHTS_IN_REACH, ratings=ratings, weights=own, low=low, high=high)
         return ratings
 
     def _numbers(self) -> DeviceArray[np.int32]:

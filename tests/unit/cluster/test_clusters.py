@@ -391,6 +391,14 @@ def test_weights_at_the_threshold(session, dtype):
         assert dbscan(points, 1.0, 2, sample_weight=weights, session=session).core.get().all() == bool(more)
     assert dbscan(points, 1.0, 2**24 + 1, sample_weight=[2**24 + 1] + [0] * 9, session=session).core.get().all()
     assert not dbscan(points, 1.0, 1, sample_weight=[0] * 10, session=session).core.get().any()
+    for n, weight, least in ((5, 0.2, 1), (20, 0.05, 1), (3, 1 / 3, 1), (10, 0.7, 7)):
+        equal = np.full(n, weight)
+        assert dbscan(points[:1].repeat(n, 0), 1.0, least, sample_weight=equal, session=session).core.get().all()
+        equal[0] -= 1e-12
+        assert not dbscan(points[:1].repeat(n, 0), 1.0, least, sample_weight=equal, session=session).core.get().any()
+    for scale in (2.0**-900, 2.0**900):  # far from min_samples, the others cancel
+        weights = np.array([scale, -scale, 3.0, *[0] * 7])
+        assert dbscan(points, 1.0, 3, sample_weight=weights, session=session).core.get().all() == (scale < 1)
     chosen = np.arange(10) < 4
     for least in (4, 5):
         assert dbscan(points, 1.0, least, sample_weight=chosen, session=session).core.get().all() == (least == 4)
