@@ -100,7 +100,7 @@ def dbscan(
             options=options,
             where=where,
         )
-        search = _search_within("eps", session, points, asked)
+        search = _search_within("eps", session, points, asked, weighted=sample_weight is not None)
         weights = None if sample_weight is None else take_weights(sample_weight, search.num_points)
         if least == 1 and weights is None:
             return _friends(session, search, 1, asked)
@@ -181,11 +181,13 @@ def friends_of_friends(
         return _friends(session, search, least, asked)
 
 
-def _search_within(name: str, session: Session, points: Rows, asked: ClusterSearch) -> LinkSearch:
+def _search_within(
+    name: str, session: Session, points: Rows, asked: ClusterSearch, *, weighted: bool = False
+) -> LinkSearch:
     """The search that was asked for; errors call its distance by that `name`."""
     given = {each.name: getattr(asked, each.name) for each in dataclasses.fields(asked) if each.name != "distance"}
     try:
-        return LinkSearch(session, points, asked.distance, **given)
+        return LinkSearch(session, points, asked.distance, **given, weighted=weighted)
     except InvalidInputError as error:
         if error.argument != "radius":
             raise
