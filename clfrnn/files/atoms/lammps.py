@@ -52,9 +52,13 @@ _BOUNDARY = re.compile(r"pp|[fsm]{2}")
 
 
 def split_lammps(lines: LineReader) -> Iterator[Frame]:
-    """Take frames: items with a name each, of which the atoms are the last."""
+    """Take frames: items with a name each, of which the atoms are the last.
+
+    LAMMPS writes the units above the first frame alone; they head each later frame that has none of its own.
+    """
+    units, places = list[str](), list[int]()
     while True:
-        start, taken, count = lines.number, [], None
+        start, taken, count, own = lines.number, [], None, False
         while True:
             line = (lines.take() or [""])[0].strip()
             found = _ITEM.fullmatch(line)
@@ -69,10 +73,13 @@ def split_lammps(lines: LineReader) -> Iterator[Frame]:
             else:
                 below = _LINES_BELOW[found["name"]]
                 taken += lines.take_rows(below, "lines", f"line {lines.number}")
+            if found["name"] == "UNITS":
+                units, places, own = taken[-2:], [lines.number - 2, lines.number - 1], True
         if count is None:
             lines.fail("ITEM: NUMBER OF ATOMS above the atoms", shown(taken[-1], 80), "save it again")
         taken += lines.take_rows(count, "atoms", "ITEM: NUMBER OF ATOMS")
-        yield Frame(lines.path, taken, range(start, lines.number))
+        numbers = range(start, lines.number)
+        yield Frame(lines.path, taken, numbers) if own else Frame(lines.path, units + taken, [*places, *numbers])
         if not lines.skip_blanks():
             return
 

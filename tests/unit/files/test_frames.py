@@ -309,6 +309,21 @@ def test_dumps_that_are_none(tmp_path, old, new, message):
         read(tmp_path / "a.dump")
 
 
+@pytest.mark.parametrize("k", [1, -1])
+def test_units_that_the_first_frame_alone_says(tmp_path, k):
+    """As LAMMPS writes them; a later frame may say others, and a wrong line is still numbered as in the file."""
+    path = tmp_path / "a.dump"
+    path.write_text(f"ITEM: UNITS\nnano\n{DUMP}{DUMP}")
+    assert [cloud.unit for cloud in frames(path)] == ["nm", "nm"]
+    cloud = read(path, frame=k)
+    assert (cloud.unit, cloud.points.tolist(), cloud.names.tolist()) == ("nm", [[4.0, 0.5, -2.0]], ["5"])
+    path.write_text(f"ITEM: UNITS\nnano\n{DUMP}ITEM: UNITS\nreal\n{DUMP}{DUMP}")
+    assert [cloud.unit for cloud in frames(path)] == ["nm", "Å", "Å"]
+    path.write_text(f"ITEM: UNITS\nnano\n{DUMP}{DUMP.replace('0.5', 'x')}")
+    with pytest.raises(InvalidInputError, match="line 22: expected rows of numbers"):
+        read(path, frame=k)
+
+
 # --- XDATCAR ----------------------------------------------------------------------------------------------------------
 
 
