@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import functools
 import gzip
 import io
 import itertools
@@ -12,7 +13,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import BinaryIO, NamedTuple, cast
 
 from ..errors import ClfrnnError, DeviceMemoryError, InvalidInputError
 from ..host.memory import host_memory_left
@@ -36,17 +37,42 @@ STANDARD_INPUT = Path("-")
 
 
 class Packing(NamedTuple):
-    """How files are packed: the program that does it, and how one is opened to read what it holds."""
+    """How files are packed: the program that does it, and how what an open one holds is read, some at a time."""
 
     program: str
-    open: Callable[..., Any]
+    parts: Callable[[BinaryIO], Iterator[bytes]]
+
+
+def _gzip_parts(packed: BinaryIO) -> Iterator[bytes]:
+    with gzip.GzipFile(fileobj=packed) as stream:
+        yield from _read_parts(cast("io.BufferedIOBase", stream))
+
+
+def _stream_parts(packed: BinaryIO, *, kind: type[bz2.BZ2Decompressor | lzma.LZMADecompressor]) -> Iterator[bytes]:
+    """Unpack streams up to the end of the file; zero bytes may stand behind each.
+
+    Python's own openers of .bz2 and .xz files leave out what stands behind the first stream and is none.
+    """
+    data = packed.read(_CHUNK)
+    while True:
+        stream = kind()
+        while not stream.eof:
+            if stream.needs_input and not (data := data or packed.read(_CHUNK)):
+                raise EOFError("it ends before the end of a stream")
+            yield stream.decompress(data, _CHUNK)
+            data = b""
+        data = stream.unused_data.lstrip(b"\0")
+        while not data:
+            if not (more := packed.read(_CHUNK)):
+                return
+            data = more.lstrip(b"\0")
 
 
 #: How a file is packed, by the end of its name.
 PACKED: Mapping[str, Packing] = {
-    ".gz": Packing("gzip", gzip.open),
-    ".bz2": Packing("bzip2", bz2.open),
-    ".xz": Packing("xz", lzma.open),
+    ".gz": Packing("gzip", _gzip_parts),
+    ".bz2": Packing("bzip2", functools.partial(_stream_parts, kind=bz2.BZ2Decompressor)),
+    ".xz": Packing("xz", functools.partial(_stream_parts, kind=lzma.LZMADecompressor)),
 }
 
 #: Bytes that are read at once, so that a packed file is not unpacked beyond the free memory.
@@ -242,9 +268,9 @@ def _parts(path: Path) -> Iterator[bytes]:
     elif packing := PACKED.get(path.suffix.lower()):
         with (
             reading(path, f"a whole file that {packing.program} packed", "pack it again"),
-            packing.open(path, "rb") as packed,
+            path.open("rb") as packed,
         ):
-            yield from _read_parts(packed)
+            yield from filter(None, packing.parts(packed))
     else:
         with reading(path, "a text", "save it again"), path.open("rb") as stream:
             yield from _read_parts(stream)

@@ -135,6 +135,26 @@ def test_packed_frames(tmp_path, ending):
         read(tmp_path / "cloud.npy.bz2")
 
 
+@pytest.mark.parametrize("chunk", [3, 1 << 22])
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])
+def test_packed_files_of_several_streams(tmp_path, monkeypatch, ending, chunk):
+    """Each stream counts, with zero bytes behind it; what is none is never left out without a word."""
+    monkeypatch.setattr(contents, "_CHUNK", chunk)
+    packing = {".gz": gzip, ".bz2": bz2, ".xz": lzma}[ending]
+    first, second = packing.compress(b"1,2,3\n"), packing.compress(b"4,5,6\n")
+    path = tmp_path / f"a.csv{ending}"
+    for whole in (first + second, first + bytes(4) + second + bytes(8)):
+        path.write_bytes(whole)
+        assert read(path).points.tolist() == [[1, 2, 3], [4, 5, 6]]
+    empty = packing.compress(b"")
+    path.write_bytes(empty + first + empty)
+    assert read(path).points.tolist() == [[1, 2, 3]]
+    for behind in (b"\x01" + second[1:], second[:-1], b"4,5,6\n", bytes(4) + b"x"):
+        path.write_bytes(first + behind)
+        with pytest.raises(InvalidInputError, match="expected a whole file that .* packed, got something else .*again"):
+            read(path)
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_a_cut_off_frame_is_refused_from_the_first_on(tmp_path, name):
     """Also where a whole frame is asked for: the number of frames would be wrong."""
