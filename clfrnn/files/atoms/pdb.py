@@ -62,6 +62,8 @@ def split_pdb(lines: LineReader) -> Iterator[Frame]:
             yield from models.begin(line)
         elif kind in ("ENDMDL", "END   "):
             models.end(of_model=kind == "ENDMDL")
+        elif line.lstrip().upper().startswith(("ATOM", "HETATM")):
+            lines.fail("ATOM or HETATM in the first six columns", line, "correct or delete the line")
         elif _has_coordinates(line) and kind != "SIGATM":
             lines.fail("ATOM or HETATM before coordinates", line, "correct or delete the line")
         elif kind == "MASTER":

@@ -263,6 +263,12 @@ def test_the_orientation_of_a_cell(tmp_path):
         (ATOM.replace(" 11.000", "10011.000"), "line 1: expected three coordinates"),
         (ATOM[:50] + "\n", "line 1: expected three coordinates"),
         (ATOM + ATOM.replace("ATOM", "ATXM"), "line 2: expected ATOM or HETATM before coordinates, got ATXM"),
+        (
+            f"{ATOM}ATOM 2 C ALA A 1 1.000 1.000 1.000\n{ATOM}",
+            "line 2: expected ATOM or HETATM in the first six columns, got ATOM 2 C",
+        ),
+        (f"{ATOM} {ATOM}", "line 2: expected ATOM or HETATM in the first six columns"),
+        (f"{ATOM}hetatm  2 C\n", "line 2: expected ATOM or HETATM in the first six columns"),
         (f"NUMMDL    3\nMODEL 1\n{ATOM}ENDMDL\n", "expected 3 models, as NUMMDL says, got 1"),
         (f"MODEL 1\n{ATOM}", "line 3: expected ENDMDL behind a model, got the end of the file"),
         (f"MODEL 1\n{ATOM}MODEL 2\n{ATOM}", "line 3: expected ENDMDL behind a model, got MODEL 2"),
