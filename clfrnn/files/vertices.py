@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 
@@ -32,27 +33,61 @@ def read_ply(path: Path) -> Cloud:
             f"{path}: .ply files are read by the package plyfile, which is not installed; pip install 'clfrnn[files]'"
         ) from error
     with reading(path, "vertices with x, y and z", "save it again as a point cloud"), ignored_warnings():
-        _check_header(path)
+        begin, header = _check_header(path)
         vertices = PlyData.read(str(path))["vertex"]
+        _refuse_more(path, begin, header)
         return Cloud(points=np.stack([np.asarray(vertices[name]) for name in ("x", "y", "z")], axis=1))
 
 
-def _check_header(path: Path) -> None:
-    """Refuse a file that is shorter than its header announces, for which memory would be allocated."""
+def _check_header(path: Path) -> tuple[int, str]:
+    """Where the rows begin, and the header; refuses a file that is shorter than the header announces.
+
+    Memory would be allocated for what it announces.
+    """
     with path.open("rb") as stream:
         start = stream.read(_MOST_HEADER)
-    header, end, _ = start.partition(b"end_header")
-    if not start.startswith(b"ply") or not end:
+    first = re.match(rb"ply(\r\n|\r|\n)", start)
+    newline = first[1] if first else b""
+    header, end, _ = start.partition(newline + b"end_header" + newline)
+    if not first or not end:
         raise ValueError("it does not begin with the header of a .ply file")
-    text = re.search(rb"^format\s+ascii\b", header, re.MULTILINE) is not None
+    said = header.decode("ascii")
     held = path.stat().st_size - len(header)
-    for name, count, each in _elements(header.decode("ascii"), text=text):
+    for name, count, each in _elements(said, text=_is_text(said)):
         if count * max(1, each) > held:
             raise InvalidInputError(
                 f"{path}: expected vertices with x, y and z, got a header that announces {shown(f'{count:,}')} of "
                 f"{shown(name)} in a file of {held + len(header):,} bytes; it may be damaged or cut off: save it again"
             )
     check_memory(path, held)
+    return len(header) + len(end), said
+
+
+def _is_text(header: str) -> bool:
+    return any(line.split()[:2] == ["format", "ascii"] for line in re.split(r"[\r\n]+", header))
+
+
+def _refuse_more(path: Path, begin: int, header: str) -> None:
+    """Refuse rows, or bytes, behind those that the header announces, which nothing would read.
+
+    The bytes of elements with lists are not known.
+    """
+    text = _is_text(header)
+    if not text and re.search(r"[\r\n]\s*property\s+list\b", header):
+        return
+    elements = _elements(header, text=text)
+    said = sum(count if text else count * each for _, count, each in elements)
+    held = path.stat().st_size - begin
+    if text:
+        with path.open("rb") as stream:
+            stream.seek(begin)
+            held = sum(bool(line.strip()) for line in io.TextIOWrapper(stream, "ascii"))
+    if held > said:
+        counts = ", ".join(f"{count:,} of {shown(name)}" for name, count, _ in elements)
+        raise InvalidInputError(
+            f"{path}: expected {said:,} {'rows' if text else 'bytes'}, as its header says ({counts}), got {held:,}; "
+            "correct the numbers in the header, or save it again"
+        )
 
 
 def _elements(header: str, *, text: bool) -> list[tuple[str, int, int]]:

@@ -109,6 +109,26 @@ def test_vertices(tmp_path, text):
     found = read(tmp_path / "cloud.ply").points
     assert found.dtype == np.float32
     assert np.array_equal(found, POINTS)
+    whole = (tmp_path / "cloud.ply").read_bytes()
+    (tmp_path / "cloud.ply").write_bytes(whole.replace(f"vertex {len(POINTS)}".encode(), b"vertex 2"))
+    said, there = ("2 rows", len(POINTS)) if text else ("26 bytes", 13 * len(POINTS))
+    message = rf"expected {said}, as its header says \(2 of vertex\), got {there};"
+    with pytest.raises(InvalidInputError, match=message):
+        read(tmp_path / "cloud.ply")
+
+
+def test_more_rows_than_a_mesh_announces(tmp_path):
+    """Lines may end as on any system, with blank ones at the end."""
+    pytest.importorskip("plyfile", reason="plyfile is an extra")
+    head = "ply\nformat ascii 1.0\ncomment no end_header\nelement vertex 3\nproperty float x\nproperty float y\n"
+    mesh = f"{head}property float z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n"
+    mesh += "1 0 0\n0 1 0\n0 0 1\n3 0 1 2\n\n"
+    for end in ("\n", "\r\n", "\r"):
+        (tmp_path / "a.ply").write_bytes(mesh.replace("\n", end).encode())
+        assert read(tmp_path / "a.ply").points.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+        (tmp_path / "a.ply").write_bytes(f"{mesh}3 0 2 1\n".replace("\n", end).encode())
+        with pytest.raises(InvalidInputError, match=r"expected 4 rows, .* \(3 of vertex, 1 of face\), got 5;"):
+            read(tmp_path / "a.ply")
 
 
 def test_vertices_want_a_package(tmp_path, monkeypatch):
