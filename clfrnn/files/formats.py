@@ -208,7 +208,7 @@ def read_cloud(path: Path, *, frame: int = 0, skip_nan: bool = False, **given: A
             return _parsed(reader, chosen, options, place=(position, total), skip_nan=skip_nan)
     if frame not in (0, -1):
         raise InvalidInputError(
-            f"expected 0, as {label(path)} has one frame, got {frame}; leave it out", argument="frame"
+            f"expected 0, as {label(path)} has one frame, got {shown_value(frame)}; leave it out", argument="frame"
         )
     with _in_memory(path):
         cloud = reader(path, **options)

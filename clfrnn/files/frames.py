@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from ..errors import InvalidInputError
+from ..host.numbers import shown as shown_value
 from .cloud import Cloud
 from .contents import check_memory, label, quoted, shown, stream_lines
 
@@ -132,7 +134,7 @@ class FrameFormat(NamedTuple):
         InvalidInputError
             There is no such frame.
         """
-        total, last, found = 0, deque[Frame](maxlen=max(1, -position)), None
+        total, last, found = 0, deque[Frame](maxlen=min(max(1, -position), sys.maxsize)), None
         for frame in self.frames(path, lines):
             if position < 0:
                 last.append(frame)
@@ -144,8 +146,8 @@ class FrameFormat(NamedTuple):
         if found is None:
             has = "one frame" if total == 1 else f"{total:,} frames"
             raise InvalidInputError(
-                f"expected a frame that {label(path)} has, from 0 to {max(0, total - 1):,}, got {position}; it has "
-                f"{has}",
+                f"expected a frame that {label(path)} has, from 0 to {max(0, total - 1):,}, got "
+                f"{shown_value(position)}; it has {has}",
                 argument="frame",
             )
         return found, position % total, total

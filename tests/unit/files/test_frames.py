@@ -135,6 +135,17 @@ def test_packed_frames(tmp_path, ending):
         read(tmp_path / "cloud.npy.bz2")
 
 
+@pytest.mark.parametrize(("sign", "digits"), [(1, 30), (-1, 30), (1, 5000), (-1, 5000)])
+@pytest.mark.parametrize("name", ["a.xyz", "a.csv"])
+def test_frames_beyond_any_machine_number(tmp_path, name, sign, digits):
+    (tmp_path / name).write_text(xyz(0) if name == "a.xyz" else "1,2,3\n")
+    with pytest.raises(
+        InvalidInputError, match="frame: expected .*, got .*; (it has one frame|leave it out)"
+    ) as raised:
+        read(tmp_path / name, frame=sign * 10**digits)
+    assert (raised.value.argument, len(str(raised.value)) < 400) == ("frame", True)
+
+
 @pytest.mark.parametrize("chunk", [3, 1 << 22])
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz"])
 def test_packed_files_of_several_streams(tmp_path, monkeypatch, ending, chunk):
