@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ..cloud import Cloud
 from ..contents import shown
 from ..frames import Frame, FrameFormat, LineReader
+from ..names import is_number
 from .poscar import parse_structure
 
 __all__ = ["XDATCAR"]
@@ -26,10 +27,12 @@ _HEAD = (6, 7)
 def split_xdatcar(lines: LineReader) -> Iterator[Frame]:
     """Take frames: a line with the number of the configuration, and one for each atom; a head may stand before it."""
     head: list[str] = []
-    begin = 0
+    begin = behind = 0
     while True:
         if not _ABOVE.fullmatch(lines.peek() or ""):
-            begin, head = lines.number, _take_head(lines)
+            title = [""] if lines.number > behind > 0 and _is_scale(lines) else lines.take()
+            begin = lines.number - 1
+            head = _take_head(lines, title)
         above = (lines.take() or [""])[0]
         if not _ABOVE.fullmatch(above):
             lines.fail(
@@ -41,13 +44,21 @@ def split_xdatcar(lines: LineReader) -> Iterator[Frame]:
         rows = lines.take_rows(count, "atoms", f"line {begin + len(head)}")
         numbers = [*range(begin, begin + len(head)), start - 1, *range(start, start + count)]
         yield Frame(lines.path, [*head, above.strip().split()[0], *rows], numbers)
+        behind = lines.number
         if not lines.skip_blanks():
             return
 
 
-def _take_head(lines: LineReader) -> list[str]:
-    """The lines of a head, up to the numbers of atoms."""
-    head = lines.take(_HEAD[0])
+def _is_scale(lines: LineReader) -> bool:
+    """Whether the next line is a scale, so that the blank one before it is the title: vectors stand right below it."""
+    scales, *vectors = ((lines.peek(k) or "").split() for k in range(4))
+    right = len(scales) in (1, 3) and all(len(words) > 2 for words in vectors)
+    return right and all(is_number(word) for words in (scales, *vectors) for word in words[:3])
+
+
+def _take_head(lines: LineReader, title: list[str]) -> list[str]:
+    """The lines of a head below its title, up to the numbers of atoms, and the title."""
+    head = title + lines.take(_HEAD[0] - 1)
     if not _COUNTS.fullmatch(head[-1] if head else ""):
         head += lines.take(_HEAD[1] - _HEAD[0])
     if len(head) not in _HEAD or not _COUNTS.fullmatch(head[-1]):

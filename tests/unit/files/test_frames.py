@@ -376,3 +376,20 @@ def test_one_head_for_all_frames(tmp_path):
     (tmp_path / "XDATCAR").write_text(text.replace("0.25 0 0\nDirect", "0.25 0 zero\nDirect"))
     with pytest.raises(InvalidInputError, match="line 9: expected the three coordinates of an atom, got 0.25 0 zero"):
         read(tmp_path / "XDATCAR")
+
+
+@pytest.mark.parametrize("elements", ["H O\n", ""])
+@pytest.mark.parametrize("blanks", ["", "\n\n"])
+@pytest.mark.parametrize(
+    ("title", "scale"), [("", "2.0"), ("", "2 2 2"), ("  ", "2.0"), ("7", "2.0"), ("1 2 3", "2.0")]
+)
+def test_titles_of_later_heads(tmp_path, title, scale, blanks, elements):
+    """A title is any text, a blank one and one of numbers too; blank lines may stand between frames."""
+    heads = [f"{title}\n{scale}\n1 0 0\n0 2 0\n0 0 {z}\n{elements}1 1\nDirect configuration= {z}\n" for z in (3, 4)]
+    text = blanks.join(f"{head}0.5 0.5 0.5\n0.25 0 0\n" for head in heads)
+    (tmp_path / "XDATCAR").write_text(text)
+    every = list(frames(tmp_path / "XDATCAR"))
+    assert [cloud.points.tolist() for cloud in every] == [[[1, 2, z], [0.5, 0, 0]] for z in (3, 4)]
+    (tmp_path / "XDATCAR").write_text(text[:-2] + "x\n")
+    with pytest.raises(InvalidInputError, match=f"line {text.count(chr(10))}: expected the three coordinates"):
+        read(tmp_path / "XDATCAR", frame=1)
