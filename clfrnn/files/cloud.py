@@ -20,7 +20,7 @@ class Cloud:
     points: Array
     #: (3, 3) float64, the lattice vectors as rows, in the unit of the points; None where the file has none
     cell: Array | None = None
-    #: for each lattice vector whether it repeats; without a cell for each axis
+    #: for each lattice vector whether it repeats; without a cell False for each axis
     periodic: tuple[bool, ...] = ()
     #: the unit of the coordinates, as "Å" or "nm", where the format defines one
     unit: str | None = None

@@ -131,7 +131,8 @@ def read(
             f"expected a whole number, got {shown_value(frame)}; pass the position of a frame, from 0 on",
             argument="frame",
         )
-    return read_cloud(_path(path), frame=position, columns=_columns(columns), skip_nan=skip_nan)
+    name = _path(path)
+    return _searchable(name, read_cloud(name, frame=position, columns=_columns(columns), skip_nan=skip_nan))
 
 
 def frames(
@@ -166,7 +167,20 @@ def frames(
     >>> [(cloud.frame, cloud.points.tolist()) for cloud in frames(path)]
     [(0, [[0.0, 0.0, 0.0]]), (1, [[0.0, 0.0, 1.0]])]
     """
-    return read_frames(_path(path), columns=_columns(columns), skip_nan=skip_nan)
+    name = _path(path)
+    every = read_frames(name, columns=_columns(columns), skip_nan=skip_nan)
+    return (_searchable(name, cloud) for cloud in every)
+
+
+def _searchable(path: Path, cloud: Cloud) -> Cloud:
+    """What goes into an index as it is: nothing repeats without a cell, which is noted where the file says otherwise.
+
+    The command line asks for the cell instead.
+    """
+    if cloud.cell is not None or not any(cloud.periodic):
+        return cloud
+    note = f"{label(path)}: it says that its atoms repeat, and has no cell: how far is not known, and they do not"
+    return dataclasses.replace(cloud, periodic=(False,) * cloud.points.shape[1], notes=(*cloud.notes, note))
 
 
 def _path(path: Any) -> Path:

@@ -70,7 +70,7 @@ def parse_xyz(frame: Frame, *, columns: Sequence[str] | None, skip_nan: bool = F
         line_numbers=frame.numbers[2:],
         between=None,
         names=None,
-        width=len(rows[0].split()),
+        width=max(len(row.split()) for row in rows),  # what stands in further columns of any row is said
     )
     if columns is not None:
         chosen = [find_column(table, column, columns) for column in columns]

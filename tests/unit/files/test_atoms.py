@@ -8,7 +8,7 @@ import pytest
 
 from clfrnn import clouds
 from clfrnn.errors import InvalidInputError
-from clfrnn.files import Cloud, read
+from clfrnn.files import Cloud, frames, read
 
 LENGTHS = (10.0, 11.0, 12.0)
 #: Å, with as many digits as all formats write.
@@ -224,7 +224,8 @@ def test_comments_that_are_not_clear(tmp_path, comment, message):
     [
         ("", None, (False,) * 3),
         ('pbc="F F F"', None, (False,) * 3),
-        ("pbc=T", None, (True,) * 3),
+        ("pbc=T", None, (False,) * 3),
+        ('pbc="T T F"', None, (False,) * 3),
         ('lattice="4 0 0 0 5 0 0 0 6"', (4, 5, 6), (True,) * 3),
         ('lattice="fcc" Lattice="4 0 0 0 5 0 0 0 6"', (4, 5, 6), (True,) * 3),
         ('Lattice="4 0 0 0 5 0 0 0 0" pbc="T T F"', (4, 5, 0), (True, True, False)),
@@ -238,6 +239,16 @@ def test_cells_in_comments(tmp_path, comment, cell, periodic):
     cloud = read(tmp_path / "a.xyz")
     assert cloud.cell is None if cell is None else np.array_equal(cloud.cell, np.diag(cell))
     assert cloud.periodic == periodic
+    (same,) = frames(tmp_path / "a.xyz")
+    assert (same.periodic, same.notes) == (periodic, cloud.notes)
+    assert any("has no cell: how far is not known" in note for note in cloud.notes) == ("T" in comment and cell is None)
+
+
+def test_further_columns_of_later_rows_are_noted(tmp_path):
+    (tmp_path / "a.xyz").write_text("3\n\nH 0 0 0\nH 1 1 1 99\nH 2 2 2\n")
+    cloud = read(tmp_path / "a.xyz")
+    assert cloud.points.tolist() == [[0, 0, 0], [1, 1, 1], [2, 2, 2]]
+    assert [note.partition(": ")[2] for note in cloud.notes] == ["coordinates are columns 2, 3, 4; left out: 5"]
 
 
 # --- .cif -------------------------------------------------------------------------------------------------------------
