@@ -36,7 +36,13 @@ def read_each(points: Path, given: dict[str, Any]) -> Iterator[tuple[Cloud, Any]
     from ..files.formats import read_frames
 
     columns = None if given["columns"] is None else [word.strip() for word in given["columns"].split(",")]
-    for cloud in read_frames(points, columns=columns, array=given["array"], skip_nan=given["skip_nan"]):
+    with _naming_options():
+        every = read_frames(points, columns=columns, array=given["array"], skip_nan=given["skip_nan"])
+    while True:
+        with _naming_options():
+            cloud = next(every, None)
+        if cloud is None:
+            return
         yield _said(points, cloud, given), None
 
 
@@ -102,7 +108,9 @@ def _read(path: Path, given: dict[str, Any], **options: Any) -> Cloud:
 
     if _is_mapped(path, given):
         return _mapped(path)
-    return _said(path, read_cloud(path, skip_nan=given["skip_nan"], **options), given)
+    with _naming_options():
+        cloud = read_cloud(path, skip_nan=given["skip_nan"], **options)
+    return _said(path, cloud, given)
 
 
 def _said(path: Path, cloud: Cloud, given: dict[str, Any]) -> Cloud:
@@ -153,6 +161,17 @@ def _mapped(path: Path) -> Cloud:
             f"{label(path)}: expected an array as numpy.save writes it, got a file that numpy refuses ({error}); save "
             "it again"
         ) from None
+
+
+@contextlib.contextmanager
+def _naming_options() -> Iterator[None]:
+    """Name the options in errors of readers, which know arguments alone."""
+    try:
+        yield
+    except InvalidInputError as error:
+        if error.argument is None:
+            raise
+        raise InvalidInputError(f"--{error.argument}: {error.problem}") from error
 
 
 @contextlib.contextmanager

@@ -57,7 +57,8 @@ def read_npz(path: Path, *, array: str | None = None, prefer: Sequence[str] = ()
             wanted = f"one named {quoted(array)}" if array else f"one array, or one named {', '.join(_NAMES)}"
             have = shown(", ".join(members), 80) or "none"
             raise InvalidInputError(
-                f"{path}: expected {wanted}, got {have}; name one of them with --array, or save it as a .npy file"
+                f"{path}: expected {wanted}, got {have}; save one of them as a .npy file, or name one of them "
+                "with --array on the command line"
             )
         return Cloud(points=_read_member(path, archive, members[array]))
 

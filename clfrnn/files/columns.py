@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .contents import by_command, quoted, shown
-from .names import is_missing, is_number
+from .names import LEAVING_OUT, choosing, is_missing, is_number
 from .numerals import decimal_sign, has_comma_inside, plain, remedy_for_commas
 from .rows import Table, without_empty_ends
 
@@ -127,12 +127,12 @@ def _refuse_word(table: Table, row: int, k: int) -> NoReturn:
     elif _FORTRAN.fullmatch(word):
         remedy = f"write exponents with e, as in: {by_command(table.path, 'tr dD ee')}"
     else:
-        numbers = [str(n + 1) for n, each in enumerate(table.words(row)) if is_number(each)]
-        remedy = "correct or delete the line"
+        numbers = [n + 1 for n, each in enumerate(table.words(row)) if is_number(each)]
+        remedy = f"correct or delete the line{f', or {LEAVING_OUT}' if is_missing(word) else ''}"
         if numbers:
             remedy += (
-                ", or choose other columns, by their names or numbers, as in --columns "
-                f"{','.join(numbers[:3])} (columns count from 1)"
+                f", or choose other columns, by their names or numbers, as in {choosing(numbers[:3])} (columns count "
+                "from 1)"
             )
     got = f"{quoted(word)} in {table.column(k)}" if word else f"nothing in {table.column(k)}"
     table.fail(row, "rows of numbers", got, remedy)
@@ -142,6 +142,5 @@ def _refuse_infinite(table: Table, chosen: list[int], points: np.ndarray[Any, An
     """Refuse the first number that is infinite, or NaN unless such rows are left out."""
     for row, axis in np.argwhere(np.isinf(points) if skip_nan else ~np.isfinite(points))[:1].tolist():
         word = table.words(row)[chosen[axis]]
-        table.fail(
-            row, "finite numbers", f"{shown(word)} in {table.column(chosen[axis])}", "correct or delete the line"
-        )
+        remedy = f"correct or delete the line{f', or {LEAVING_OUT}' if np.isnan(points[row, axis]) else ''}"
+        table.fail(row, "finite numbers", f"{shown(word)} in {table.column(chosen[axis])}", remedy)

@@ -26,6 +26,7 @@ from .cloud import Cloud
 from .contents import PACKED, STANDARD_INPUT, inner_ending, label, reading, shown
 from .frames import Frame, FrameFormat
 from .meshes import read_obj, read_off
+from .names import LEAVING_OUT
 from .pcd import read_pcd
 from .scans import read_las
 from .table import read_table
@@ -280,7 +281,8 @@ def _reader_with(path: Path, given: dict[str, Any]) -> tuple[Callable[..., Cloud
     if given.get("columns") is not None and reader not in _WITH_COLUMNS:
         raise InvalidInputError(
             f"{path}: only .csv and .txt files have columns to choose from (and .tsv, .dat, .asc, .pts and .xyz "
-            "files); leave out --columns"
+            "files); leave it out",
+            argument="columns",
         )
     if path != STANDARD_INPUT:
         with reading(path, "a file", "save it again"), path.open("rb"):
@@ -340,9 +342,10 @@ def _finite(path: Path, cloud: Cloud, *, skip_nan: bool) -> Cloud:
         holes = np.any(np.isnan(points), axis=1)
     if (bad := ~np.isfinite(points) & ~holes[:, None]).any():
         row, column = (int(k) for k in np.argwhere(bad)[0])
+        leaving = f", or {LEAVING_OUT}" if np.isnan(points[row, column]) else ""
         raise InvalidInputError(
             f"{label(path)}: row {row + 1}: expected finite numbers, got {points[row, column]} in column {column + 1}; "
-            "correct or delete the point (rows and columns count from 1)"
+            f"correct or delete the point{leaving} (rows and columns count from 1)"
         )
     if not holes.any():
         return cloud

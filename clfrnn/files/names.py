@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["AmbiguousNames", "coordinates", "is_missing", "is_number", "names_columns", "tells_rows_apart"]
+__all__ = [
+    "LEAVING_OUT",
+    "AmbiguousNames",
+    "choosing",
+    "coordinates",
+    "is_missing",
+    "is_number",
+    "names_columns",
+    "tells_rows_apart",
+]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 
@@ -27,8 +36,18 @@ _OF_ROWS = {"", "id", "ids", "index", "idx", "no", "nr", "row", "name", "label",
 _OF_ROWS |= {"t", "unnamed: 0", "pointid", "point id", "point_id", "species", "type", "class", "element", "symbol"}
 
 
+#: How rows without a number are left out, in Python and on the command line.
+LEAVING_OUT = "leave such rows out by skip_nan=True, on the command line --skip-nan"
+
+
 class AmbiguousNames(Exception):  # noqa: N818
     """Several columns may be the same coordinate."""
+
+
+def choosing(columns: Sequence[int]) -> str:
+    """How to choose columns, counted from 1, in Python and on the command line."""
+    words = [str(column) for column in columns]
+    return f"columns=[{', '.join(words)}], on the command line --columns {','.join(words)}"
 
 
 def is_number(word: str) -> bool:

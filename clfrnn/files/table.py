@@ -10,7 +10,7 @@ from ..errors import InvalidInputError
 from .cloud import Cloud
 from .columns import read_columns
 from .contents import inner_ending, label, quoted, read_lines, shown
-from .names import AmbiguousNames, coordinates, is_number, tells_rows_apart
+from .names import AmbiguousNames, choosing, coordinates, is_number, tells_rows_apart
 from .numerals import plain
 from .rows import Table, make_table
 
@@ -83,7 +83,7 @@ def _remedy_for_columns(table: Table) -> str:
     """How to say which columns are coordinates, with those that are numbers in the first row as the example."""
     words = [plain(word, "," if table.commas else ".") for word in table.words(0)]
     numbers = [k + 1 for k, word in enumerate(words) if is_number(word)] or [1, 2, 3]
-    remedy = f"say which to read, as in --columns {','.join(map(str, numbers[:3]))}; columns count from 1"
+    remedy = f"say which to read, as in {choosing(numbers[:3])}; columns count from 1"
     if table.between == "," and len(words) > _MOST_UNNAMED and len(words) % 2 == 0 and all(map(str.isdigit, words)):
         return f"where the commas are decimal ones, separate the numbers by semicolons; else {remedy}"
     return remedy
@@ -121,8 +121,9 @@ def find_column(table: Table, column: str, columns: Sequence[str]) -> int:
         return int(column) - 1
     wrong = ", which is there twice" if columns.count(column) > 1 else ", the name of several" if len(alike) > 1 else ""
     raise InvalidInputError(
-        f"--columns: expected columns that {label(table.path)} has, each once, got {quoted(column)}{wrong}; it has "
+        f"expected columns that {label(table.path)} has, each once, got {quoted(column)}{wrong}; it has "
         f"{most}, whose first row is {shown(', '.join(names), 80)}: "
         + ("name them as there, or " if table.names else "")
-        + f"count them from 1, as in --columns {','.join(str(k + 1) for k in range(min(most, _MOST_UNNAMED)))}"
+        + f"count them from 1, as in {choosing(range(1, min(most, _MOST_UNNAMED) + 1))}",
+        argument="columns",
     )

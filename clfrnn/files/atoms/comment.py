@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import InvalidInputError
 from ..contents import label, shown
-from ..names import is_number
+from ..names import choosing, is_number
 
 __all__ = ["Columns", "read_keys", "read_lattice", "read_properties"]
 
@@ -96,8 +96,8 @@ def read_properties(path: Path, keys: Keys, *, line: int) -> Columns | None:
     if start is None:
         raise InvalidInputError(
             f"{label(path)}: line {line}: expected pos:R:3 among the Properties of the atoms, got "
-            f"{shown(f'Properties={text}', 80)}; say which columns are coordinates, as in --columns 2,3,4 (columns "
-            "count from 1)"
+            f"{shown(f'Properties={text}', 80)}; say which columns are coordinates, as in {choosing((2, 3, 4))} "
+            "(columns count from 1)"
         )
     return Columns(start, species, at)
 

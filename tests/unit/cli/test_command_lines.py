@@ -86,7 +86,12 @@ TABLE = [
     ("search many.npz -r 1", 1, "many.npz: expected one array", "got a, b", "name one of them with --array"),
     ("search many.npz -r 1 --array c", 1, "expected one named 'c'", "got a, b", "name one of them"),
     ("search cloud.npy -r 1 --array a", 1, "cloud.npy: only .npz archives hold arrays", "leave out 'a' of --array"),
-    ("search cloud.npy -r 1 --columns 1,2", 1, "cloud.npy: only .csv and .txt files have columns", "leave out --col"),
+    (
+        "search cloud.npy -r 1 --columns 1,2",
+        1,
+        "--columns: cloud.npy: only .csv and .txt files have columns",
+        "leave it out",
+    ),
     (
         "search ok.csv -r 1 --columns 0,1,2",
         1,
@@ -116,7 +121,20 @@ TABLE = [
     ("search latin1.csv -r 1", 1, "latin1.csv: line 1: expected text in UTF-8", "got the byte 0xF6", "iconv -f WIND"),
     ("search utf16.csv -r 1", 1, "utf16.csv: line 1: expected text in UTF-8", "got UTF-16", "iconv -f UTF-16"),
     ("search atoms.xyz -r 1", 1, "atoms.xyz: line 1: expected 2 atoms", "got 1", "the file may be cut off"),
-    ("search frames.xyz -r 1 --frame 2", 1, "frame: expected a frame that frames.xyz has", "got 2", "it has 2 frames"),
+    (
+        "search frames.xyz -r 1 --frame 2",
+        1,
+        "--frame: expected a frame that frames.xyz has",
+        "got 2",
+        "it has 2 frames",
+    ),
+    (
+        "search frames.xyz -r 1 --frame -99999999999999999999999",
+        1,
+        "--frame: expected a frame",
+        "got -99999999999999999999999",
+        "it has 2 frames",
+    ),
     (
         "search cut.npz -r 1",
         1,

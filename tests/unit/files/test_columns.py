@@ -78,7 +78,10 @@ def test_the_order_is_that_of_the_names(tmp_path, monkeypatch, ending):
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (["a,b,c,d", *rows("1")], "got a, b, c, d; say which to read, as in --columns 1,2,3; columns count from 1"),
+        (
+            ["a,b,c,d", *rows("1")],
+            "got a, b, c, d; say which to read, as in columns=[1, 2, 3], on the command line --columns 1,2,3; columns",
+        ),
         (["id,u,v,w", *rows("1")], "expected names of columns that say which are the coordinates"),
         (["id,u", "1,2"], "got id, u; say which to read"),
         ([",u", "1,2"], "say which to read"),
@@ -92,7 +95,10 @@ def test_the_order_is_that_of_the_names(tmp_path, monkeypatch, ending):
         (["x,y,1", *rows()], "line 1: expected rows of numbers, got 'x' in column 1"),
         (["x,y,z", *rows(), "nan,0,1"], "line 32: expected finite numbers, got nan in column 1 (x); correct or"),
         ([*rows(), "1,1e999,1"], "line 31: expected finite numbers, got 1e999 in column 2; correct or"),
-        (["word,number", "abc,1"], "or choose other columns, by their names or numbers, as in --columns 2 (columns"),
+        (
+            ["word,number", "abc,1"],
+            "by their names or numbers, as in columns=[2], on the command line --columns 2 (columns",
+        ),
         (["word,other", "abc,def"], "correct or delete the line"),
         (["# two", "", *rows(), "1,2"], "line 33: expected 3 columns, as line 3 has, got 2 ("),
         (["x,y,z", *rows(), "1,2,3,4"], "line 32: expected 3 columns, as the names above say, got 4 ("),

@@ -77,11 +77,40 @@ def test_columns_of_rows_without_names(tmp_path):
 def test_columns_that_are_not_there(tmp_path, column):
     path = written(tmp_path / "cloud.csv", NAMED)
     shown = ".*…'" if len(column) > 40 else re.escape(repr(column))
-    with pytest.raises(InvalidInputError, match=rf"got {shown}; it has 5, whose first row is name, x, y, z, charge"):
+    message = (
+        rf"columns: expected .*got {shown}; it has 5, whose first row is name, x, y, z, charge.*columns=.1, 2, 3.,"
+    )
+    with pytest.raises(InvalidInputError, match=message) as raised:
         read(path, columns=["x", column])
+    assert raised.value.argument == "columns"
     np.save(tmp_path / "a.npy", POINTS)
-    with pytest.raises(InvalidInputError, match=r"only .csv and .txt files have columns"):
+    with pytest.raises(InvalidInputError, match=r"columns: .*only .csv and .txt files have columns") as raised:
         read(tmp_path / "a.npy", columns=["1"])
+    assert raised.value.argument == "columns"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.csv", "x,y\n1,2\nnan,2\n"), ("a.csv", "x,y\n1,2\n,2\n"), ("a.obj", "v 0 0 0\nv 1 nan 2\n"), ("a.npy", None)],
+)
+def test_errors_of_missing_numbers_say_how_to_leave_them_out(tmp_path, name, text):
+    path = tmp_path / name
+    if text is None:
+        np.save(path, np.array([[0.0, 1.0], [np.nan, 1.0]]))
+    else:
+        path.write_text(text)
+    with pytest.raises(
+        InvalidInputError, match="or leave such rows out by skip_nan=True, on the command line --skip-nan"
+    ):
+        read(path)
+    found = read(path, skip_nan=True)
+    assert (len(found.points), found.skipped) == (1, 1)
+
+
+@pytest.mark.parametrize("skip_nan", [True, False])
+def test_infinite_numbers_cannot_be_left_out(tmp_path, skip_nan):
+    with pytest.raises(InvalidInputError, match="correct or delete the line$"):
+        read(written(tmp_path / "a.csv", ["1,2", "inf,2"]), skip_nan=skip_nan)
 
 
 @pytest.mark.parametrize(

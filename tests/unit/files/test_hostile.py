@@ -108,7 +108,7 @@ def test_files_that_were_spoilt(tmp_path, ending):
         (".npz", "deflate announces 4294967294", "announces 4,294,967,294 bytes for points.npy, which it cannot hold"),
         (".npz", "terabytes", "a header that announces shape (1000000000000, 3) of float64, for which the file has 64"),
         (".npz", "a bomb", "it may be damaged or cut off: save it again"),
-        (".npz", "two", "expected one array, or one named points, positions, coordinates, xyz, got a, b; name one"),
+        (".npz", "two", "expected one array, or one named points, positions, coordinates, xyz, got a, b; save one"),
         (".npy", "(1000000000000, 3) <f8", "announces shape (1000000000000, 3) of float64, for which the file has 64"),
         (".npy", "dtype |O", "expected an array of numbers, got dtype object; save the coordinates alone"),
         (".npy", "two arrays", "got something else (1,088 bytes behind the array)"),

@@ -143,8 +143,8 @@ def test_integers_with_commas_between_stay_three_numbers(tmp_path):
             "0,123,0,456,0,789\n",
             "where the commas are decimal ones, separate the numbers by semicolons; else say",
         ),
-        ("a.csv", "p1,0.1,0.2,0.3\n", "say which to read, as in --columns 2,3,4;"),
-        ("a.csv", "id,q,a,b,c\nk,w,0.1,0.2,0.3\n", "say which to read, as in --columns 3,4,5;"),
+        ("a.csv", "p1,0.1,0.2,0.3\n", "as in columns=[2, 3, 4], on the command line --columns 2,3,4;"),
+        ("a.csv", "id,q,a,b,c\nk,w,0.1,0.2,0.3\n", "as in columns=[3, 4, 5], on the command line --columns 3,4,5;"),
     ],
 )
 def test_columns_that_the_advice_names_are_numbers(tmp_path, name, text, remedy):
