@@ -187,9 +187,10 @@ def pair_counts(
         )
         given = _take_weights(session, weights, query_weights, n=traversal.num_points, m=request.m, own=queries is None)
         counts, products = count_pairs(traversal, request, bins, given)
-    ordered = 2 * counts if half else counts
-    if half and include_self and not np.ravel(bins.squares)[0] and (bins.pi_squares is None or not bins.pi_squares[0]):
-        ordered[(0,) * ordered.ndim] -= request.m  # a point is its own neighbor once
+        others = counts
+        if half and include_self:  # a point is its own neighbor once, where a condition does not refuse that
+            others, _ = count_pairs(traversal, request._replace(include_self=False), bins, None)
+    ordered = counts + others if half else counts
     systems = None if request.systems is None else session.read(request.systems)
     return PairCounts(
         counts=counts,

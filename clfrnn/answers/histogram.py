@@ -79,6 +79,8 @@ def count_pairs(
         most_edges=numbers.counted_edges,
         ahead=ahead and traversal.structure.looks_ahead,
     )
+    # The walk then meets one point of each pair by itself, another one than the condition of half would leave.
+    visited = request._replace(half=False) if function.ahead else request
     edges = session.upload(bins.squares, purpose="the squared edges")
     along = [] if bins.pi_squares is None else [session.upload(bins.pi_squares, purpose="the squared edges")]
     most = traversal.num_points * max(1.0, traversal.problem.domain.most_images(traversal.radius))
@@ -88,7 +90,7 @@ def count_pairs(
     rows = max(1, min(request.m, numbers.histogram_bytes // (columns * (4 if words is None else 20))))
     for first in range(0, request.m, rows):
         end = min(request.m, first + rows)
-        part = request if rows >= request.m else traversal.structure.part_of(request, first, end)
+        part = visited if rows >= request.m else traversal.structure.part_of(visited, first, end)
         table = session.scratch((end - first) * columns, INT, purpose="the histograms of queries")
         sums = [] if words is None else [session.scratch(2 * table.size, LONG, purpose="the sums of weights")]
         if not function.edges:  # adds to what is there

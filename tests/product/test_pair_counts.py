@@ -51,6 +51,25 @@ def expected_of(points, edges, *, weights=None, query_weights=None, **asked):
     return np.histogram(found.squares, squares)[0], np.histogram(found.squares, squares, weights=products)[0]
 
 
+@pytest.mark.parametrize("domain", ["open", "box"])
+@pytest.mark.parametrize("method", [*sorted(METHODS), "auto"])
+def test_half_of_the_pairs_of_many_points(session, method, domain, dtype):
+    """In cells that points share with others of higher and lower numbers, by walks that meet one point of each pair."""
+    points, known = np.random.default_rng(0).random((700, 3)).astype(dtype), known_of(domain, 3)
+    expected, _ = expected_of(points, [0.0, 0.1, 0.2], **known)
+    asked = {**known, "method": method, "session": session}
+    assert np.array_equal(clfrnn.pair_counts(points, [0, 0.1, 0.2], **asked).counts, expected)
+    half = clfrnn.pair_counts(points, [0, 0.1, 0.2], half=True, **asked)
+    assert np.array_equal(2 * half.counts, expected)
+
+
+def test_a_condition_that_refuses_points_themselves(session):
+    points = np.random.default_rng(1).random((200, 3)).astype(np.float32)
+    where, asked = clfrnn.Condition("d2 > 0.01f"), {"box": (1.0, 1.0, 1.0), "include_self": True, "session": session}
+    whole = clfrnn.pair_counts(points, [0, 0.2], where=where, **asked).rdf()
+    assert np.array_equal(clfrnn.pair_counts(points, [0, 0.2], where=where, half=True, **asked).rdf(), whole)
+
+
 @pytest.mark.parametrize("half", [False, True], ids=["full", "half"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("kind", sorted(DOMAINS))
