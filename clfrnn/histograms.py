@@ -125,7 +125,7 @@ def pair_counts(
     edges : (bins + 1,) ascending distances of at least 0, in the points' unit; with `line_of_sight` two such arrays, of
         distances across it and along it
     queries : (m, dim); the points themselves when not given
-    weights : (n,) numbers, the weight of each point
+    weights : (n,) numbers, the weight of each point; a PrecisionWarning says where they are too far apart to be summed
     query_weights : (m,) numbers; when not given, `weights` where the points are the queries, else 1
     where : a :class:`Condition`; a pair counts only where it holds
     half : whether each pair counts once, with ``i < j``; not with `queries`

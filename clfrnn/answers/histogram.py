@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..config import INT, LONG
+from ..errors import PrecisionWarning
+from ..host.warning import warn
 from ..methods.request import QueryRequest
 from ..methods.traversal import Traversal
 from ..primitives.column_sums import sum_columns, sum_weighted_columns
@@ -44,6 +46,10 @@ class Weights:
     of_queries: npt.NDArray[np.float64]
 
 
+#: Weights of at least so many units have six digits.
+_DIGITS = 1e6
+
+
 class _Words:
     """Weights of points as whole numbers in two words, so that sums of these do not depend on their order.
 
@@ -57,6 +63,14 @@ class _Words:
         first = np.rint(scaled := np.ldexp(weights, -self.exponent))
         self.unit = 2.0**-bits
         self.words = np.stack([first, np.rint((scaled - first) / self.unit)], axis=1).astype(LONG)
+        smallest = float(np.abs(weights[weights != 0]).min(initial=math.inf))
+        if np.ldexp(smallest, -self.exponent) < self.unit * _DIGITS:
+            warn(
+                f"weights: the smallest, {smallest:.3g}, is {np.abs(weights).max() / smallest:.1g} times less than the "
+                "largest, and sums of such weights are rounded to fewer than six digits; count those of each magnitude "
+                "by themselves",
+                PrecisionWarning,
+            )
 
 
 def count_pairs(

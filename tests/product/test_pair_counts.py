@@ -1,5 +1,6 @@
 """Histograms of distances: numpy's, of the d² of the definition, on clouds whose pairs lie on edges of bins."""
 
+import contextlib
 import copy
 import itertools
 import math
@@ -61,6 +62,14 @@ def test_half_of_the_pairs_of_many_points(session, method, domain, dtype):
     assert np.array_equal(clfrnn.pair_counts(points, [0, 0.1, 0.2], **asked).counts, expected)
     half = clfrnn.pair_counts(points, [0, 0.1, 0.2], half=True, **asked)
     assert np.array_equal(2 * half.counts, expected)
+
+
+def test_weights_that_are_too_far_apart(session):
+    for large, message in ((1e31, "weights: the smallest, 0.3"), (1e6, None)):
+        points, weights = np.float32([[9], [0], [0.5]]), [large, 0.3, 0.3]
+        with pytest.warns(clfrnn.PrecisionWarning, match=message) if message else contextlib.nullcontext():
+            found = clfrnn.pair_counts(points, [0, 1], weights=weights, session=session)
+        assert message or found.weighted[0] == pytest.approx(0.18, rel=1e-9)
 
 
 def test_a_condition_that_refuses_points_themselves(session):
