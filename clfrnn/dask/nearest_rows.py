@@ -102,10 +102,10 @@ def _unbounded(run: Run, within: dict[str, Any]) -> list[Any]:
     run.divide(halo)
     limit = limit_of(halo, run.real)
     first = [run.submit("nearest", _nearest_in_halo, part, run.n, limit, **within) for part in run.asked]
-    asked = [run.submit("ask", _ask, each, run.tree, run.farthest) for each in first]
+    asked = [run.submit("question", _questions, each, run.tree, run.farthest) for each in first]
     answers = []
     for number, part in enumerate(run.parts):
-        questions = [run.submit("question", operator.getitem, each, number) for each in asked]
+        questions = [run.submit("piece", operator.getitem, each, number) for each in asked]
         answers.append(run.submit("answer", _answer, part, questions, k, arguments=arguments))
     settled = []
     for number, each in enumerate(first):
@@ -151,7 +151,7 @@ def _nearest_in_halo(
     return _Found(local.query_ids, rows, unsettled, positions[unsettled])
 
 
-def _ask(found: _Found, tree: BoxTree, farthest: float) -> list[_Question]:
+def _questions(found: _Found, tree: BoxTree, farthest: float) -> list[_Question]:
     """What a part asks each of all parts."""
     real = found.rows.distances.dtype
     positions = found.positions.astype(real)

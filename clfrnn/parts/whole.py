@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -144,6 +145,19 @@ class Whole:
         if self.queries is not None:
             self.farthest = max(self.farthest, survey(self.queries, "queries").farthest)
 
+    def with_points(self, points: npt.NDArray[Any]) -> Whole:
+        """The same search of other points; raises where these cannot be searched."""
+        other = copy.copy(self)
+        other.points, other.survey = points, survey(points, "points")
+        other.farthest = other.survey.farthest
+        return other
+
+    def with_farthest(self, farthest: float) -> Whole:
+        """The same search, whose halos serve coordinates up to `farthest`."""
+        other = copy.copy(self)
+        other.farthest = farthest
+        return other
+
     @property
     def num_points(self) -> int:
         """The number of points of the whole."""
@@ -195,7 +209,7 @@ class Whole:
 
     def divide(self, radius: float) -> tuple[BoxTree, list[Part]]:
         """The boxes of the cloud with a halo of `radius`, and their parts, each of which fits its byte budget."""
-        n, most = self.num_points, self._most_rows()
+        n, most = self.num_points, self.most_rows
         wanted = max(self._parts or len(self.sessions), 1)
         if self._parts is None:
             wanted = max(1, min(max(wanted, -(-n // most)), n))
@@ -226,7 +240,8 @@ class Whole:
     def _bytes_of_point(self) -> int:
         return _FLAT_BYTES + _COORDINATES * (int(self.points.shape[1]) + 1) * real_of(self.points).itemsize
 
-    def _most_rows(self) -> int:
+    @property
+    def most_rows(self) -> int:
         """The most rows of a part for every session."""
         budgets = [_MEMORY_SHARE * session.profile.global_memory for session in self.sessions]
         budget = min(budgets) if self._max_bytes is None else self._max_bytes
