@@ -20,3 +20,6 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_default_options = {"members": True}
 nitpicky = False
+
+# Lines like "(n, dim) float32" in docstrings are read as types, and `dim` as a name that several classes have.
+suppress_warnings = ["ref.python"]

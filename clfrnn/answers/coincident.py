@@ -66,20 +66,16 @@ class FirstPoints(NamedTuple):
         return named
 
     def links_of_points(
-        self, links: DeviceArray[np.int32], core: DeviceArray[Any], border: DeviceArray[Any] | None
-    ) -> tuple[DeviceArray[np.int32], DeviceArray[Any], DeviceArray[Any] | None]:
+        self, links: DeviceArray[np.int32], core: DeviceArray[Any], border: DeviceArray[Any]
+    ) -> tuple[DeviceArray[np.int32], DeviceArray[Any], DeviceArray[Any]]:
         """The links of all points, and which are core and at a border, by those of their places."""
         session, n = self.session, self.places.group_of.size
         spread = session.allocate(n, INT, purpose="the links between points")
-        flags = [
-            session.allocate(n, np.dtype(bool), purpose="which points are core or at a border")
-            for _ in range(1 if border is None else 2)
-        ]
-        has_border, of_places = int(border is not None), self.places.group_of
-        given = of_places, self.ids, links, core, core if border is None else border
-        event = self._launch("spread_links", n, has_border, *given, spread, flags[0], flags[-1])
-        session.publish(event, spread, *flags)
-        return spread, flags[0], flags[1] if has_border else None
+        cores = session.allocate(n, np.dtype(bool), purpose="which points are core")
+        borders = session.allocate(n, np.dtype(bool), purpose="which points may be at a border")
+        given = self.places.group_of, self.ids, links, core, border
+        session.publish(self._launch("spread_links", n, *given, spread, cores, borders), spread, cores, borders)
+        return spread, cores, borders
 
     def labels_of_places(self, labels: DeviceArray[np.int32]) -> DeviceArray[np.int32]:
         """The labels of the first point of each place."""

@@ -184,7 +184,9 @@ class Clusters:
 
     def _count(self) -> Any:
         if self._session is None:
-            return np.bincount(self.labels[self.labels >= 0], minlength=self.num_clusters).astype(np.int32)
+            sizes = np.bincount(self.labels[self.labels >= 0], minlength=self.num_clusters).astype(np.int32)
+            sizes.flags.writeable = False  # as all arrays that a result holds on the host
+            return sizes
         with self._session.lock:
             return sizes_of(self._session, self.labels, self.num_clusters)
 

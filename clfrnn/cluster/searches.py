@@ -58,7 +58,8 @@ def dbscan(
     -------
     Clusters, on the device, with the labels of ``sklearn.cluster.DBSCAN``: clusters are numbered from 0 by their lowest
     core points, a border point has the lowest label among the core points within `eps`, and noise has -1. They are the
-    same on every device, in every method and run. Weights are added up with twice the digits of the points' dtype.
+    same on every device, in every method and run. Sums of weights are exact, and rounded to float64 where
+    they are compared.
 
     Raises
     ------
@@ -99,8 +100,8 @@ def dbscan(
             options=options,
             where=where,
         )
-        search = _search_within("eps", session, points, asked)
-        weights = None if sample_weight is None else take_weights(sample_weight, search.num_points, search.dtype)
+        search = _search_within("eps", session, points, asked, weighted=sample_weight is not None)
+        weights = None if sample_weight is None else take_weights(sample_weight, search.num_points)
         if least == 1 and weights is None:
             return _friends(session, search, 1, asked)
         links, core, border = search.connected_cores(least, weights)
@@ -180,11 +181,13 @@ def friends_of_friends(
         return _friends(session, search, least, asked)
 
 
-def _search_within(name: str, session: Session, points: Rows, asked: ClusterSearch) -> LinkSearch:
+def _search_within(
+    name: str, session: Session, points: Rows, asked: ClusterSearch, *, weighted: bool = False
+) -> LinkSearch:
     """The search that was asked for; errors call its distance by that `name`."""
     given = {each.name: getattr(asked, each.name) for each in dataclasses.fields(asked) if each.name != "distance"}
     try:
-        return LinkSearch(session, points, asked.distance, **given)
+        return LinkSearch(session, points, asked.distance, **given, weighted=weighted)
     except InvalidInputError as error:
         if error.argument != "radius":
             raise

@@ -34,7 +34,7 @@ CELLS = ("cell", "reduced_cell")
 SYSTEMS = ("systems", "reduced_systems")
 
 #: Distance from a periodic box in lengths up to which coordinates distinguish images despite rounding.
-FARTHEST = {"float": 2.0**20, "double": 2.0**30}
+FARTHEST = {"float": 2.0**20, "double": 2.0**28}
 
 #: The distance from 1 to the next number of each type.
 EPSILON = {"float": 2.0**-23, "double": 2.0**-52}

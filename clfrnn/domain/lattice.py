@@ -43,6 +43,9 @@ _NEAR = 64.0
 #: Share of the lowest height that pads may take for heights on an axis that is not periodic.
 _OPEN_PAD = 2.0**-7
 
+#: The largest shift of an image in vectors that the caller gave, as int32 and the numbers of each type hold it.
+_MOST_SHIFT = {"float": 2.0**19, "double": 2.0**29}
+
 #: The largest shift over the largest number of times that a vector is in a combination: points some cells away from the
 #: origin are then near enough, see :meth:`PeriodicCell.limits`.
 _IN_COMBINATION = 16
@@ -168,7 +171,7 @@ class PeriodicCell(PeriodicBox):
     def limits(self, real: str) -> tuple[float, ...]:
         """See :class:`PeriodicBox`. Heights on open axes count too, as they are sums of the same coordinates."""
         most = max(self._distinguished, self._near)
-        images = FARTHEST[real] / 2 / max(self._shift([1.0] * len(self.lengths)))
+        images = min(FARTHEST[real] / 2, _MOST_SHIFT[real] / max(self._shift([1.0] * len(self.lengths))))
         return tuple(
             min(most / weight, images * length if length else math.inf)
             for weight, length in zip(self.weights, self.lengths, strict=True)
@@ -203,7 +206,7 @@ def periodic_cell(rows: tuple[tuple[float, ...] | None, ...], real: str) -> Peri
     frame = _completed([None if row is None else tuple(map(Fraction, row)) for row in rows])
     if frame is None:
         return None
-    combinations = _combinations(rows, frame, int(FARTHEST[real] / _IN_COMBINATION))
+    combinations = _combinations(rows, frame, int(2 * _MOST_SHIFT[real] / _IN_COMBINATION))
     short = [_sum(times, frame) for times in combinations]
     duals, heights = _heights(short)
     flattest = Fraction(_FLATTEST * EPSILON[real])

@@ -141,8 +141,9 @@ class DeferredChecks:
             error = self._judge(check)
             if pending is self._points:
                 self._points_are_bad = error is not None
-            # The box of points that were replaced is of use only where that of the new points is not known.
-            if name == "points" and (pending is self._points or self.box_of_points() is None):
+            # The box of points that were replaced is of use only where that of the new points is not known, and that of
+            # points which are refused is of none.
+            if error is None and name == "points" and (pending is self._points or self.box_of_points() is None):
                 self._newest = box
             if error is not None and len(self._found) < _MOST_FOUND:
                 self._found.append(error)
@@ -178,10 +179,10 @@ def check_near(name: str, space: PeriodicBox, low: tuple[float, ...], high: tupl
             "hides which image is which; move points by whole lattice vectors towards the origin",
             argument=name,
         )
-    length = space.lengths[axis]
+    length, lengths = space.lengths[axis], "thousand" if real == "float" else "million"
     raise InvalidInputError(
-        f"expected coordinates of at most some hundred thousand box lengths, got {coordinate!r} on axis "
-        f"{axis}, of length {length!r}: so far out, rounding does not tell images apart; move points by whole lengths "
+        f"expected coordinates of at most some hundred {lengths} box lengths, got {coordinate!r} on axis {axis}, of "
+        f"length {length!r}: so far out, rounding does not tell images apart; move points by whole lengths "
         "towards the origin",
         argument=name,
     )

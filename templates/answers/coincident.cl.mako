@@ -82,10 +82,10 @@ void name_rows(const int m, const int of, const int k, const int itself, const i
 
 // The links of places, which stand for their first points, become links of all points.
 // Launch: one work-item per point, groups of ${work_group_size}.
-// In: place_of (n,), ids (places,), links, core and border (places,); border is not read without has_border.
+// In: place_of (n,), ids (places,), links, core and border (places,).
 // Out: the same of the points; links go to first points, and that of a first point to where its place is linked.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void spread_links(const int n, const int has_border, global const int *restrict place_of, global const int *restrict ids,
+void spread_links(const int n, global const int *restrict place_of, global const int *restrict ids,
                   global const int *restrict links, global const uchar *restrict core,
                   global const uchar *restrict border, global int *restrict out_links, global uchar *restrict out_core,
                   global uchar *restrict out_border)
@@ -95,7 +95,7 @@ void spread_links(const int n, const int has_border, global const int *restrict 
     const int place = place_of[i], link = links[place];
     out_links[i] = link < 0 ? -1 : ids[ids[place] == i ? link : place];
     out_core[i] = core[place];
-    if (has_border) out_border[i] = border[place];
+    out_border[i] = border[place];
 }
 
 // Launch: one work-item per place, groups of ${work_group_size}.

@@ -25,6 +25,13 @@ int chunk_at(const int k, const int chunk, global const uint *voxels, global con
 // A power of two by which vectors are multiplied, so that the sum of `many` of them does not overflow.
 #define FRNN_SHARE(many) ldexp((real)1, (int)clz(many) - 32)
 
+// Adds a number to a sum; what rounding takes from each addition is added up apart.
+#define FRNN_ADD(sum, lost, each) { ${"\\"}
+    const real frnn_next = sum + each; ${"\\"}
+    lost += fabs(sum) >= fabs(each) ? (sum - frnn_next) + each : (each - frnn_next) + sum; ${"\\"}
+    sum = frnn_next; ${"\\"}
+}
+
 // Adds up the points of each chunk, as vectors from the first point of their voxel.
 // Launch: one work-item per place of a sorted point, groups of ${work_group_size}.
 // In: half_of, by which coordinates are multiplied, so that their differences do not overflow; voxels (n,), order (n,),
@@ -42,10 +49,12 @@ void sum_chunks(const int n, const int chunk, const real half_of, global const u
     const real share = FRNN_SHARE(starts[voxels[k] + 1] - first);
     for (int axis = 0; axis < ${dim}; ++axis) {
         const real begin = points[(size_t)order[first] * ${dim} + axis] * half_of;
-        real sum = 0;
-        for (int next = k; next < k + many; ++next)
-            sum += (points[(size_t)order[next] * ${dim} + axis] * half_of - begin) * share;
-        sums[(size_t)k * ${dim} + axis] = sum;
+        real sum = 0, lost = 0;
+        for (int next = k; next < k + many; ++next) {
+            const real each = (points[(size_t)order[next] * ${dim} + axis] * half_of - begin) * share;
+            FRNN_ADD(sum, lost, each);
+        }
+        sums[(size_t)k * ${dim} + axis] = sum + lost;
     }
 }
 
@@ -60,11 +69,10 @@ void find_means(const int voxels, const int chunk, const real half_of, global co
     if (v >= voxels) return;
     const int first = starts[v], many = starts[v + 1] - first;
     for (int axis = 0; axis < ${dim}; ++axis) {
-        real sum = 0, lost = 0;  // what rounding takes from each addition is added up apart
+        real sum = 0, lost = 0;
         for (int k = first; k < first + many; k += chunk) {
-            const real each = sums[(size_t)k * ${dim} + axis], next = sum + each;
-            lost += fabs(sum) >= fabs(each) ? (sum - next) + each : (each - next) + sum;
-            sum = next;
+            const real each = sums[(size_t)k * ${dim} + axis];
+            FRNN_ADD(sum, lost, each);
         }
         const real toward = (sum + lost) / (many * FRNN_SHARE(many));
         means[(size_t)v * ${dim} + axis] = (points[(size_t)order[first] * ${dim} + axis] * half_of + toward) / half_of;

@@ -6,7 +6,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define FRNN_LEAST_REACH 0x1p-511
 #define FRNN_EPSILON 0x1p-52
-#define FRNN_FARTHEST 0x1p30
+#define FRNN_FARTHEST 0x1p28
 #define FRNN_REAL(constant) constant
 #define FRNN_SIGN(x) ((int)(as_ulong(x) >> 63))
 % else:

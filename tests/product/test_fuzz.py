@@ -292,7 +292,8 @@ def run_case(session, case, tally, note):
     if case.gpu and not takes_long_as_gpu(session, WAYS[case.way][0]):
         session = as_gpu(session)
     if case.crowded:
-        session = tuned(session, fenns={"few_of_item": 0}, binning={"few_of_item": 0}, grid={"long_run": 0})
+        many = {"fenns": {"few_of_item": 0}, "binning": {"few_of_item": 0}, "grid": {"long_run": 0}}
+        session = tuned(session, **many, nearest={"coincident": 1.0}, linking={"coincident": 0.0})
     note(f"clfrnn differs from numpy. Run this case alone with\nCLFRNN_FUZZ_CASE='{case}'\nIts arrays:")
     data = Maker(session, case).make()
     try:

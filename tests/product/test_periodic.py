@@ -781,6 +781,25 @@ def test_device_coordinates_too_far_out(session, method):
     assert_same(index.query(**FULL), truth(PLAIN, 0.2, **unit(2)))
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_coordinates_as_far_out_as_may_be(session, method, dtype, sign):
+    """Half of the points lie there; those that lie farther are refused, from the device by the next call that waits."""
+    index = clfrnn.build_index(PLAIN.astype(dtype), 0.2, method=method, session=session, **unit(2))
+    limit = 2**19 if dtype == np.float32 else 2**27
+    for share, served in ((0.9, True), (1.1, False), (2.2, False), (4.4, False), (1e6, False), (0.9, True)):
+        points = PLAIN.astype(dtype)
+        points[::2] += dtype.type(sign * share * limit)
+        if served:
+            expected = truth(points, 0.2, **unit(2))
+            assert_same(clfrnn.search(points, 0.2, method=method, session=session, **FULL, **unit(2)), expected)
+        index.update(cla.to_device(session.queue, points))
+        if served:
+            assert_same(index.query(**FULL), expected)
+        else:
+            with pytest.raises(clfrnn.InvalidInputError, match="points: expected coordinates"):
+                index.query()
+
+
 @pytest.mark.core
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_device_rows_that_are_not_finite(session, method, dim, bad):

@@ -6,7 +6,7 @@ import numpy as np
 import pyopencl.array as cla
 import pytest
 from cluster_reference import assert_clusters, in_order, twin
-from conftest import POINTS, as_gpu, takes_long_as_gpu
+from conftest import POINTS, as_gpu, launched, takes_long_as_gpu, tuned
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
@@ -365,6 +365,39 @@ def test_batches(session, method, domain):
     assert friends.num_clusters == len(np.unique(friends.labels[friends.labels >= 0]))
 
 
+# --- points of one place ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.core
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("domain", ["cell", "systems", "4d", "box and systems"])
+def test_one_point_of_each_place_stands_for_all(session, method, domain):
+    """Where cliques do not serve; points of one place lie anywhere among all, and count as many as they are."""
+    rng = np.random.default_rng(8)
+    dim = 4 if domain == "4d" else 2
+    if dim not in METHODS[method].dims:
+        pytest.skip(f"{method} does not serve {dim} dimensions")
+    points = clouds.uniform(SIZE, dim, seed=12)
+    points[: SIZE // 2] = points[-1 - rng.integers(0, SIZE // 8, SIZE // 2) ** 2 % (SIZE // 8)]
+    points = rng.permutation(points)
+    given = {"cell": {"cell": ((1.0, 0.0), (0.4, 1.0))}, "4d": {}}.get(domain, {"batch": rng.integers(3, 6, SIZE)})
+    given |= {"box": (1.0, 1.0)} if domain == "box and systems" else {}
+    eager = tuned(session, linking={"coincident": 0.0})
+    for distance in (0.6 * SIZE ** (-1 / dim), 1e-6):
+        names, _ = launched(
+            session,
+            lambda distance=distance: check_both(
+                points, distance, 3, session=eager, options={"method": method}, **given
+            ),
+        )
+        assert "spread_links" in names
+        found = friends_of_friends(points, distance, min_members=3, method=method, session=eager, **given)
+        assert_clusters(found, twin(points, distance, 1, min_members=3, **given))
+    weights = rng.integers(0, 3, SIZE)
+    found = dbscan(points, 1e-6, 3, sample_weight=weights, method=method, session=eager, **given)
+    assert_clusters(found, twin(points, 1e-6, 3, weights=weights, **given))
+
+
 # --- weights ----------------------------------------------------------------------------------------------------------
 
 
@@ -391,6 +424,14 @@ def test_weights_at_the_threshold(session, dtype):
         assert dbscan(points, 1.0, 2, sample_weight=weights, session=session).core.get().all() == bool(more)
     assert dbscan(points, 1.0, 2**24 + 1, sample_weight=[2**24 + 1] + [0] * 9, session=session).core.get().all()
     assert not dbscan(points, 1.0, 1, sample_weight=[0] * 10, session=session).core.get().any()
+    for n, weight, least in ((5, 0.2, 1), (20, 0.05, 1), (3, 1 / 3, 1), (10, 0.7, 7)):
+        equal = np.full(n, weight)
+        assert dbscan(points[:1].repeat(n, 0), 1.0, least, sample_weight=equal, session=session).core.get().all()
+        equal[0] -= 1e-12
+        assert not dbscan(points[:1].repeat(n, 0), 1.0, least, sample_weight=equal, session=session).core.get().any()
+    for scale in (2.0**-900, 2.0**900):  # far from min_samples, the others cancel
+        weights = np.array([scale, -scale, 3.0, *[0] * 7])
+        assert dbscan(points, 1.0, 3, sample_weight=weights, session=session).core.get().all() == (scale < 1)
     chosen = np.arange(10) < 4
     for least in (4, 5):
         assert dbscan(points, 1.0, least, sample_weight=chosen, session=session).core.get().all() == (least == 4)
