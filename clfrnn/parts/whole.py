@@ -43,6 +43,9 @@ _MOST_ROWS = 2**31 - 2**22
 #: The work of a point beside that of each of its neighbors.
 _WORK_OF_POINT = 8.0
 
+#: How much larger parts may be than a sample of them lets expect.
+_MARGIN = 1.05
+
 #: How often parts that are too large are divided once more before the search is refused.
 _ROUNDS = 8
 
@@ -214,6 +217,7 @@ class Whole:
         if self._parts is None:
             wanted = max(1, min(max(wanted, -(-n // most)), n))
         places, load = self.axes.places(self.survey.sample), self._load(radius)
+        wanted = self._enough(places, load, wanted, radius)
         largest = 0
         for _ in range(_ROUNDS):
             tree = self.tree(bisect(places, load, wanted), radius)
@@ -230,6 +234,20 @@ class Whole:
             needed=needed,
             available=most * self._bytes_of_point() * _INDEX_SHARE,
         )
+
+    def _enough(
+        self, places: npt.NDArray[np.float64], load: npt.NDArray[np.float64], wanted: int, radius: float
+    ) -> int:
+        """How many parts fit their byte budget with their halos, by the sample, so that all points are divided once."""
+        share = _MARGIN * self.num_points / max(len(places), 1)
+        many = wanted
+        for _ in range(_ROUNDS if wanted > 1 else 0):
+            divided = self.tree(bisect(places, load, many), radius).divide(places)
+            largest = max((len(inside) + len(near) for _, inside, near in divided if len(inside)), default=0)
+            if share * largest <= self.most_rows:
+                return many
+            many = min(self.num_points, math.ceil(1.1 * many * share * largest / self.most_rows))
+        return wanted
 
     def queries_in(self, tree: BoxTree) -> list[Any]:
         """The numbers of the queries in each box; None where queries are the points."""
