@@ -125,7 +125,7 @@ def pair_counts(
     edges : (bins + 1,) ascending distances of at least 0, in the points' unit; with `line_of_sight` two such arrays, of
         distances across it and along it
     queries : (m, dim); the points themselves when not given
-    weights : (n,) numbers, the weight of each point
+    weights : (n,) numbers, the weight of each point; a PrecisionWarning says where they are too far apart to be summed
     query_weights : (m,) numbers; when not given, `weights` where the points are the queries, else 1
     where : a :class:`Condition`; a pair counts only where it holds
     half : whether each pair counts once, with ``i < j``; not with `queries`
@@ -187,9 +187,10 @@ def pair_counts(
         )
         given = _take_weights(session, weights, query_weights, n=traversal.num_points, m=request.m, own=queries is None)
         counts, products = count_pairs(traversal, request, bins, given)
-    ordered = 2 * counts if half else counts
-    if half and include_self and not np.ravel(bins.squares)[0] and (bins.pi_squares is None or not bins.pi_squares[0]):
-        ordered[(0,) * ordered.ndim] -= request.m  # a point is its own neighbor once
+        others = counts
+        if half and include_self:  # a point is its own neighbor once, where a condition does not refuse that
+            others, _ = count_pairs(traversal, request._replace(include_self=False), bins, None)
+    ordered = counts + others if half else counts
     systems = None if request.systems is None else session.read(request.systems)
     return PairCounts(
         counts=counts,

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..config import INT, LONG
+from ..errors import PrecisionWarning
+from ..host.warning import warn
 from ..methods.request import QueryRequest
 from ..methods.traversal import Traversal
 from ..primitives.column_sums import sum_columns, sum_weighted_columns
@@ -44,6 +46,10 @@ class Weights:
     of_queries: npt.NDArray[np.float64]
 
 
+#: Weights of at least so many units have six digits.
+_DIGITS = 1e6
+
+
 class _Words:
     """Weights of points as whole numbers in two words, so that sums of these do not depend on their order.
 
@@ -57,6 +63,14 @@ class _Words:
         first = np.rint(scaled := np.ldexp(weights, -self.exponent))
         self.unit = 2.0**-bits
         self.words = np.stack([first, np.rint((scaled - first) / self.unit)], axis=1).astype(LONG)
+        smallest = float(np.abs(weights[weights != 0]).min(initial=math.inf))
+        if np.ldexp(smallest, -self.exponent) < self.unit * _DIGITS:
+            warn(
+                f"weights: the smallest, {smallest:.3g}, is {np.abs(weights).max() / smallest:.1g} times less than the "
+                "largest, and sums of such weights are rounded to fewer than six digits; count those of each magnitude "
+                "by themselves",
+                PrecisionWarning,
+            )
 
 
 def count_pairs(
@@ -79,6 +93,8 @@ def count_pairs(
         most_edges=numbers.counted_edges,
         ahead=ahead and traversal.structure.looks_ahead,
     )
+    # The walk then meets one point of each pair by itself, another one than the condition of half would leave.
+    visited = request._replace(half=False) if function.ahead else request
     edges = session.upload(bins.squares, purpose="the squared edges")
     along = [] if bins.pi_squares is None else [session.upload(bins.pi_squares, purpose="the squared edges")]
     most = traversal.num_points * max(1.0, traversal.problem.domain.most_images(traversal.radius))
@@ -88,7 +104,7 @@ def count_pairs(
     rows = max(1, min(request.m, numbers.histogram_bytes // (columns * (4 if words is None else 20))))
     for first in range(0, request.m, rows):
         end = min(request.m, first + rows)
-        part = request if rows >= request.m else traversal.structure.part_of(request, first, end)
+        part = visited if rows >= request.m else traversal.structure.part_of(visited, first, end)
         table = session.scratch((end - first) * columns, INT, purpose="the histograms of queries")
         sums = [] if words is None else [session.scratch(2 * table.size, LONG, purpose="the sums of weights")]
         if not function.edges:  # adds to what is there

@@ -1,5 +1,6 @@
 """Histograms of distances: numpy's, of the d² of the definition, on clouds whose pairs lie on edges of bins."""
 
+import contextlib
 import copy
 import itertools
 import math
@@ -49,6 +50,33 @@ def expected_of(points, edges, *, weights=None, query_weights=None, **asked):
         return np.histogram(found.squares, squares)[0], None
     products = query_weights[rows_of(found)] * weights[found.indices]
     return np.histogram(found.squares, squares)[0], np.histogram(found.squares, squares, weights=products)[0]
+
+
+@pytest.mark.parametrize("domain", ["open", "box"])
+@pytest.mark.parametrize("method", [*sorted(METHODS), "auto"])
+def test_half_of_the_pairs_of_many_points(session, method, domain, dtype):
+    """In cells that points share with others of higher and lower numbers, by walks that meet one point of each pair."""
+    points, known = np.random.default_rng(0).random((700, 3)).astype(dtype), known_of(domain, 3)
+    expected, _ = expected_of(points, [0.0, 0.1, 0.2], **known)
+    asked = {**known, "method": method, "session": session}
+    assert np.array_equal(clfrnn.pair_counts(points, [0, 0.1, 0.2], **asked).counts, expected)
+    half = clfrnn.pair_counts(points, [0, 0.1, 0.2], half=True, **asked)
+    assert np.array_equal(2 * half.counts, expected)
+
+
+def test_weights_that_are_too_far_apart(session):
+    for large, message in ((1e31, "weights: the smallest, 0.3"), (1e6, None)):
+        points, weights = np.float32([[9], [0], [0.5]]), [large, 0.3, 0.3]
+        with pytest.warns(clfrnn.PrecisionWarning, match=message) if message else contextlib.nullcontext():
+            found = clfrnn.pair_counts(points, [0, 1], weights=weights, session=session)
+        assert message or found.weighted[0] == pytest.approx(0.18, rel=1e-9)
+
+
+def test_a_condition_that_refuses_points_themselves(session):
+    points = np.random.default_rng(1).random((200, 3)).astype(np.float32)
+    where, asked = clfrnn.Condition("d2 > 0.01f"), {"box": (1.0, 1.0, 1.0), "include_self": True, "session": session}
+    whole = clfrnn.pair_counts(points, [0, 0.2], where=where, **asked).rdf()
+    assert np.array_equal(clfrnn.pair_counts(points, [0, 0.2], where=where, half=True, **asked).rdf(), whole)
 
 
 @pytest.mark.parametrize("half", [False, True], ids=["full", "half"])

@@ -146,7 +146,7 @@ def test_ctrl_c_between_two_lines_of_the_archive(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("where", ["_read", "_build", "_count", "_list"])
+@pytest.mark.parametrize("where", ["read_each", "_build", "_count", "_list"])
 def test_ctrl_c_anywhere(place, cloud, tmp_path, monkeypatch, where):
     def interrupt(*_):
         raise KeyboardInterrupt
