@@ -46,7 +46,7 @@ class Weights:
     of_queries: npt.NDArray[np.float64]
 
 
-#: Weights of at least so many units have six digits.
+#: Weights of at least this number of units have six digits.
 _DIGITS = 1e6
 
 

@@ -143,6 +143,6 @@ class LinkSearch:
 
 
 def _may_coincide(structure: SearchStructure) -> bool:
-    """Whether points have so many neighbors that many of them may lie at one place."""
+    """Whether points have neighbors in a number that points of one place may explain."""
     problem = structure.problem
     return problem.survey.neighbors(problem.radius) > structure.session.tuning.linking.coincident
