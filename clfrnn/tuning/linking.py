@@ -16,7 +16,7 @@ class LinkingTuning(Section):
     #: it takes 1.3 to 2 times as long, with 16 to 24 0.65 to 1.15 times, with 64 and more a tenth to a third)
     least_others: tuple[float, float] = number((2.0, 4.0), cpu=(4.0, 24.0))
     #: foreseen neighbors of a point, above which points are looked at for places that many of them share (chosen: a
-    #: hash of each point takes less than a test of so many pairs)
+    #: hash of each point takes less than a test of as many pairs)
     coincident: float = number(256.0, least=0)
     #: largest number of points of a clique, as one work-item goes through them
     longest_clique: int = number(256, least=2)
