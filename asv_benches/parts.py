@@ -48,7 +48,8 @@ def devices_of(session: clfrnn.Session) -> list[clfrnn.Session]:
         gpus = [k for k, each in enumerate(clfrnn.devices()) if each.kind == "gpu"]
         return [clfrnn.Session(k) for k in gpus[:2]]
     halves = session.device.create_sub_devices([cl.device_partition_property.EQUALLY, 1])[:2]
-    return [clfrnn.Session(cl.CommandQueue(cl.Context([half]), half)) for half in halves]
+    contexts = [cl.Context([half]) for half in halves]  # which some drivers' queues do not hold
+    return [clfrnn.Session(cl.CommandQueue(context, half)) for context, half in zip(contexts, halves, strict=True)]
 
 
 def together(sessions: Sequence[clfrnn.Session], work: Callable[[int], Any]) -> float:

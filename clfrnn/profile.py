@@ -63,6 +63,8 @@ class DeviceProfile:
     fma: bool
     #: number of turns after which the driver ends all loops of a work-item; None without such a bound
     loop_turns: int | None = None
+    #: whether the driver serves several threads at the same time, also those of different sessions
+    concurrent: bool = True
     #: whether the driver imports memory that another driver has allocated on the same device, by a file descriptor
     external_memory: bool = False
     #: the compiler option that limits the registers of a work-item, with {} for their number; "" where there is none

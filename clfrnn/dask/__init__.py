@@ -5,6 +5,7 @@ The parts are those of :mod:`clfrnn.parts`; what runs them, moves them and runs 
 
 from __future__ import annotations
 
+from .nearest_rows import nearest
 from .searches import Clusters, count, dbscan, friends_of_friends, search
 
-__all__ = ["Clusters", "count", "dbscan", "friends_of_friends", "search"]
+__all__ = ["Clusters", "count", "dbscan", "friends_of_friends", "nearest", "search"]

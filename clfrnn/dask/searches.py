@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import operator
-import uuid
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..cluster.clusters import ClusterSearch
-from ..host.libraries import library
-from ..parts.assignment import BoxTree
-from ..parts.boxes import bisect, domain_axes
-from ..parts.rows import at_least_one, check_radius, real_of
-from ..parts.whole import refuse
+from ..parts.rows import at_least_one, check_radius
 from ..points.argument_types import Flags, MethodName, MethodOptions, Numbers, Sort
 from . import tasks
+from .runs import Given, Run
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -28,6 +22,7 @@ def search(
     points: Any,
     radius: float,
     *,
+    queries: Any = None,
     parts: int | None = None,
     client: Any = None,
     method: MethodName = "auto",
@@ -47,6 +42,7 @@ def search(
     ----------
     points : (n, dim) dask array, whose chunks divide rows alone, or a list of futures or delayed arrays of rows
     radius : scalar, in the points' unit
+    queries : (m, dim), as `points`; the points themselves when not given
     parts : number of parts; by default one for each worker
     client : a ``distributed.Client``; by default the current one, else one of a new ``LocalCluster`` with a process
         for each device
@@ -68,16 +64,27 @@ def search(
     its tasks again, and the lists are the same. Cost: one reading of the points for the sample, one to divide them.
     """
     reach = check_radius(radius)
-    run = _Run(search, points, reach, (box, cell, periodic), parts, client, method, options)
+    given = Given(
+        points=points,
+        queries=queries,
+        parts=parts,
+        client=client,
+        domain=(box, cell, periodic),
+        method=method,
+        options=options,
+    )
+    run = Run(search, given)
+    run.divide(reach)
     asked = {"include_self": include_self, "distances": distances, "vectors": vectors, "sort": sort, "half": half}
-    given = {"periodic": run.tree.axes.repeats, "asked": asked, "arguments": run.arguments}
-    return [run.submit("search", tasks.list_part, part, reach, run.n, **given) for part in run.parts]
+    named: dict[str, Any] = {"periodic": run.axes.repeats, "asked": asked, "arguments": given.arguments}
+    return [run.submit("search", tasks.list_part, part, reach, run.n, **named) for part in run.asked]
 
 
 def count(
     points: Any,
     radius: float,
     *,
+    queries: Any = None,
     parts: int | None = None,
     client: Any = None,
     method: MethodName = "auto",
@@ -91,15 +98,25 @@ def count(
 
     Parameters
     ----------
-    points, radius, parts, client : as for :func:`search`, which also says what raises
+    points, radius, queries, parts, client : as for :func:`search`, which also says what raises
     method, box, cell, periodic, include_self, **options : as for :func:`clfrnn.search`
 
     Returns
     -------
-    (n,) dask array of int32, in the chunks of the points
+    (m,) dask array of int32, in the chunks of the queries
     """
     reach = check_radius(radius)
-    run = _Run(count, points, reach, (box, cell, periodic), parts, client, method, options)
+    given = Given(
+        points=points,
+        queries=queries,
+        parts=parts,
+        client=client,
+        domain=(box, cell, periodic),
+        method=method,
+        options=options,
+    )
+    run = Run(count, given)
+    run.divide(reach)
     return run.in_chunks(run.counts(reach, include_self=include_self), np.int32)
 
 
@@ -146,8 +163,18 @@ def friends_of_friends(
     """
     least = at_least_one("min_members", min_members, "the smallest number of points of a group")
     distance = check_radius(linking_length, "linking_length")
-    run = _Run(friends_of_friends, points, distance, (box, cell, periodic), parts, client, method, options)
-    return run.clusters(distance, None, least)
+    given = Given(
+        points=points,
+        queries=None,
+        parts=parts,
+        client=client,
+        domain=(box, cell, periodic),
+        method=method,
+        options=options,
+    )
+    run = Run(friends_of_friends, given)
+    run.divide(distance)
+    return _clusters(run, distance, None, least)
 
 
 def dbscan(
@@ -181,128 +208,36 @@ def dbscan(
     """
     least = at_least_one("min_samples", min_samples, "the number of points within eps that make a point core")
     distance = check_radius(eps, "eps")
-    run = _Run(dbscan, points, distance, (box, cell, periodic), parts, client, method, options)
+    given = Given(
+        points=points,
+        queries=None,
+        parts=parts,
+        client=client,
+        domain=(box, cell, periodic),
+        method=method,
+        options=options,
+    )
+    run = Run(dbscan, given)
+    run.divide(distance)
     counted = run.counts(distance, include_self=True)
-    return run.clusters(distance, [run.submit("core", tasks.core_pieces, each, least) for each in counted], 1)
+    return _clusters(run, distance, [run.submit("core", tasks.core_pieces, each, least) for each in counted], 1)
 
 
-class _Run:
-    """The tasks of one call: chunks that were divided, and the parts that they make, as futures."""
+def _clusters(run: Run, distance: float, cores: list[Any] | None, least: int) -> Clusters:
+    """The clusters that all parts make."""
+    given = run.given
+    groups = [run.submit("link", tasks.link, part, cores, distance, arguments=given.arguments) for part in run.parts]
+    search = ClusterSearch(distance=distance, domain=given.domain, method=given.method, options=given.options)
+    whole = run.submit("merge", tasks.merge_groups, groups, cores, run.n, least, search=search)
+    rows = run.submit("rows", np.arange, run.n)
 
-    def __init__(  # noqa: PLR0917 - all of what the calls have in common
-        self,
-        call: Callable[..., Any],
-        points: Any,
-        reach: float,
-        domain: tuple[Any, Any, Any],
-        parts: int | None,
-        client: Any,
-        method: Any,
-        options: Any,
-    ) -> None:
-        refuse(call, method, options)
-        self.client, self.domain, self.options = _client(client), domain, options
-        self.arguments = {**dict(zip(("box", "cell", "periodic"), domain, strict=True)), "method": method, **options}
-        self._run, self._tasks = uuid.uuid4().hex[:8], 0
-        chunks = self.client.compute(_chunks(points))
-        self.sizes = self.client.gather([self.submit("length", tasks.length, chunk) for chunk in chunks])
-        self.starts = [0, *np.cumsum(self.sizes).tolist()]
-        self.n = self.starts[-1]
-        surveys = self.client.gather(
-            [self.submit("survey", tasks.survey_chunk, *each) for each in zip(chunks, self.starts, strict=False)]
-        )
-        sample = np.concatenate([each.sample for each in surveys])
-        axes = domain_axes(domain, sample)
-        many = len(self.client.scheduler_info()["workers"]) if parts is None else parts
-        boxes = bisect(axes.places(sample), _shares(surveys, self.sizes), at_least_one("parts", many, "their number"))
-        farthest = max(each.farthest for each in surveys)
-        self.tree = BoxTree(boxes, axes, axes.reach(reach, real_of(sample), farthest))
-        divided = [
-            self.submit("divide", tasks.divide, chunk, start, self.n, self.tree)
-            for chunk, start in zip(chunks, self.starts, strict=False)
-        ]
-        self.parts = [
-            self.submit("part", tasks.gather_part, [self.submit("halo", operator.getitem, each, k) for each in divided])
-            for k in range(len(boxes))
-        ]
+    def column(name: str, dtype: Any) -> Any:
+        values = run.submit(name, getattr, whole, name)
+        return run.in_chunks([run.submit(name, _pair, rows, values)], dtype)
 
-    def submit(self, name: str, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
-        """A future of a task, which the dashboard shows by its name."""
-        self._tasks += 1
-        return self.client.submit(function, *given, **named, key=f"clfrnn-{name}-{self._run}-{self._tasks}")
-
-    def counts(self, reach: float, *, include_self: bool) -> list[Any]:
-        """The counts of each part."""
-        given = {"include_self": include_self, "arguments": self.arguments}
-        return [self.submit("count", tasks.count_part, part, reach, **given) for part in self.parts]
-
-    def clusters(self, distance: float, cores: list[Any] | None, least: int) -> Clusters:
-        """The clusters that all parts make."""
-        groups = [
-            self.submit("link", tasks.link, part, cores, distance, arguments=self.arguments) for part in self.parts
-        ]
-        search = ClusterSearch(
-            distance=distance, domain=self.domain, method=self.arguments["method"], options=self.options
-        )
-        whole = self.submit("merge", tasks.merge_groups, groups, cores, self.n, least, search=search)
-        rows = self.submit("rows", np.arange, self.n)
-
-        def column(name: str, dtype: Any) -> Any:
-            values = self.submit(name, getattr, whole, name)
-            return self.in_chunks([self.submit(name, _pair, rows, values)], dtype)
-
-        number = self.submit("number", getattr, whole, "num_clusters")
-        return Clusters(column("labels", np.int32), column("core", np.bool_), number)
-
-    def in_chunks(self, results: list[Any], dtype: Any) -> Any:
-        """A dask array of the values of rows, of which each part has some."""
-        array = library("dask.array", "dask", "clfrnn.dask", "dask")
-        chunks = [
-            array.from_delayed(
-                library("dask", "dask", "clfrnn.dask", "dask").delayed(
-                    self.submit("order", tasks.of_chunk, results, start, size)
-                ),
-                (size,),
-                dtype,
-            )
-            for start, size in zip(self.starts, self.sizes, strict=False)
-        ]
-        return array.concatenate(chunks)
+    number = run.submit("number", getattr, whole, "num_clusters")
+    return Clusters(column("labels", np.int32), column("core", np.bool_), number)
 
 
 def _pair(first: Any, second: Any) -> tuple[Any, Any]:
     return first, second
-
-
-def _shares(surveys: Sequence[Any], sizes: Sequence[int]) -> np.ndarray[Any, Any]:
-    """How many points each row of the samples of all chunks stands for."""
-    return np.concatenate(
-        [np.full(len(each.sample), size / max(len(each.sample), 1)) for each, size in zip(surveys, sizes, strict=True)]
-    )
-
-
-def _chunks(points: Any) -> list[Any]:
-    """The rows of a dask array as delayed arrays, one for each chunk; a list of such or of futures as it is."""
-    if isinstance(points, (list, tuple)):
-        return list(points)
-    array = library("dask.array", "dask", "clfrnn.dask", "dask")
-    given = points if isinstance(points, array.Array) else array.from_array(np.asarray(points))
-    if given.ndim == 2 and given.numblocks[1] != 1:
-        given = given.rechunk({1: -1})
-    return list(given.to_delayed().ravel())
-
-
-def _client(client: Any) -> Any:
-    """The given client, the current one, or one of a new local cluster with a process for each device."""
-    if client is not None:
-        return client
-    distributed = library("distributed", "dask", "clfrnn.dask", "dask")
-    try:
-        return distributed.get_client()
-    except ValueError:
-        pass
-    from ..runtime.device import devices  # noqa: PLC0415 - a client elsewhere needs no device here
-
-    found = devices()
-    gpus = sum(each.kind == "gpu" for each in found)
-    return distributed.Client(n_workers=gpus or max(len(found), 1), threads_per_worker=1)

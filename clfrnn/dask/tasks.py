@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
@@ -15,8 +16,8 @@ from ..host.libraries import library
 from ..parts.assignment import BoxTree
 from ..parts.clusters import LocalGroups, link_part, merge
 from ..parts.lists import PartList
-from ..parts.rows import Survey, as_rows, number_dtype, slices, survey
-from ..parts.searches import list_of_part
+from ..parts.rows import Survey, as_rows, number_dtype, real_of, slices, survey
+from ..parts.searches import counts_of_part, list_of_part
 from ..parts.whole import LocalPart
 from ..points.sessions import default_session
 from ..runtime.device import devices
@@ -34,6 +35,8 @@ __all__ = [
     "merge_groups",
     "of_chunk",
     "survey_chunk",
+    "with_queries",
+    "worker_session",
 ]
 
 #: Rows of a chunk in a part: the numbers and coordinates of those that it owns, and of those in its halo.
@@ -41,7 +44,7 @@ Piece = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[
 
 
 @functools.cache
-def _session() -> Session:
+def worker_session() -> Session:
     """The session of this worker: workers share the devices of the default kind by their numbers."""
     default = default_session()
     same = [k for k, each in enumerate(devices()) if each.kind == default.profile.kind]
@@ -53,14 +56,14 @@ def _session() -> Session:
     return Session(same[number % len(same)]) if number and len(same) > 1 else default
 
 
-def length(chunk: Any) -> int:
-    """The number of rows of a chunk."""
-    return len(as_rows(chunk, "points"))
+def length(chunk: Any, name: str) -> int:
+    """The number of rows of a chunk of the argument `name`."""
+    return len(as_rows(chunk, name))
 
 
-def survey_chunk(chunk: Any, start: int) -> Survey:
+def survey_chunk(chunk: Any, start: int, name: str) -> Survey:
     """Check a chunk, and draw a sample of it; its first row is `start` of the whole."""
-    return survey(as_rows(chunk, "points"), "points", start)
+    return survey(as_rows(chunk, name), name, start)
 
 
 def divide(chunk: Any, start: int, n: int, tree: BoxTree) -> list[Piece]:
@@ -80,22 +83,32 @@ def divide(chunk: Any, start: int, n: int, tree: BoxTree) -> list[Piece]:
     return pieces
 
 
-def gather_part(pieces: list[Piece]) -> LocalPart:
-    """The part that the pieces of all chunks make."""
+def gather_part(pieces: list[Piece], *, real: np.dtype[Any], whole: bool) -> LocalPart:
+    """The part that the pieces of all chunks make, in `real` numbers where these are wider.
+
+    A part that owns no points is empty, unless `whole` says that it may be asked for others.
+    """
     owned = np.concatenate([piece[0] for piece in pieces])
     rows = np.concatenate([owned, *(piece[2] for piece in pieces)])
     points = np.concatenate([*(piece[1] for piece in pieces), *(piece[3] for piece in pieces)])
-    if not len(owned):
+    if not len(owned) and not whole:
         rows, points = rows[:0], points[:0]
     order = np.argsort(rows)
-    return LocalPart(rows=rows[order], points=points[order], query_ids=owned, queries=None)
+    points = points[order] if real == real_of(points) else points[order].astype(real)
+    return LocalPart(rows=rows[order], points=points, query_ids=owned, queries=None)
+
+
+def with_queries(part: LocalPart, pieces: list[Piece]) -> LocalPart:
+    """The part with the queries in its box, of the pieces of all their chunks."""
+    query_ids = np.concatenate([piece[0] for piece in pieces])
+    return dataclasses.replace(part, query_ids=query_ids, queries=np.concatenate([piece[1] for piece in pieces]))
 
 
 def list_part(
     local: LocalPart, radius: float, n: int, *, periodic: bool, asked: dict[str, Any], arguments: dict[str, Any]
 ) -> PartList:
     """The list of a part, in the numbering of the whole, in host memory."""
-    index = build_index(local.points, radius, session=_session(), **arguments)
+    index = build_index(local.points, radius, session=worker_session(), **arguments)
     (found,) = list_of_part(index, local, asked, n, periodic=periodic)
     return found
 
@@ -103,10 +116,9 @@ def list_part(
 def count_part(
     local: LocalPart, radius: float, *, include_self: bool, arguments: dict[str, Any]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
-    """The rows that a part owns, and the counts of their neighbors."""
-    index = build_index(local.points, radius, session=_session(), **arguments)
-    found = index.count(local.positions, to_host=True) - np.int32(not include_self)  # each point finds itself once
-    return local.query_ids, found
+    """The queries of a part, and the counts of their neighbors."""
+    index = build_index(local.points, radius, session=worker_session(), **arguments)
+    return local.query_ids, counts_of_part(index, local, include_self=include_self)
 
 
 def core_pieces(
@@ -131,7 +143,7 @@ def link(
             places = np.searchsorted(local.rows, rows).clip(max=max(len(local.rows) - 1, 0))
             there = local.rows[places] == rows if len(local.rows) else np.zeros(len(rows), bool)
             core[places[there]] = is_core[there]
-    return link_part(_session(), local, core, distance, arguments=arguments)
+    return link_part(worker_session(), local, core, distance, arguments=arguments)
 
 
 def merge_groups(
@@ -153,7 +165,7 @@ def merge_groups(
 
 def of_chunk(results: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]], start: int, rows: int) -> npt.NDArray[Any]:
     """The values of the rows of a chunk, in their order, of those of all parts."""
-    found: npt.NDArray[Any] = np.zeros(rows, results[0][1].dtype)
+    found: npt.NDArray[Any] = np.zeros((rows, *results[0][1].shape[1:]), results[0][1].dtype)
     for numbers, values in results:
         first, last = np.searchsorted(numbers, (start, start + rows))
         found[numbers[first:last] - start] = values[first:last]

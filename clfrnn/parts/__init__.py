@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from .boxes import split
     from .clusters import dbscan, friends_of_friends
     from .lists import PartList, join, read_lists, write_lists
+    from .moving import MovingParts
     from .nearest_rows import nearest
     from .searches import count
     from .searches import search_parts as search
 
 #: The module of each name, and its name there.
 _PLACE_OF = {
+    "MovingParts": ("moving", "MovingParts"),
     "Part": ("assignment", "Part"),
     "PartList": ("lists", "PartList"),
     "assign": ("assignment", "assign"),
@@ -35,6 +37,7 @@ _PLACE_OF = {
 }
 
 __all__ = [
+    "MovingParts",
     "Part",
     "PartList",
     "assign",

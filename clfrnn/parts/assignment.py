@@ -114,6 +114,8 @@ class _Node:
     #: the number of the box where it is one; -1 for several
     number: int
     halves: tuple[_Node, ...]
+    #: the axes along which the corners are others than those of the node that this one is a half of
+    axes: tuple[int, ...]
 
 
 class BoxTree:
@@ -133,16 +135,20 @@ class BoxTree:
         self._low = np.maximum(boxes[:, 0], axes.low)
         self._high = np.minimum(boxes[:, 1], axes.high)
         numbers = np.flatnonzero((boxes[:, 0] < boxes[:, 1]).all(axis=1) & (self._low <= self._high).all(axis=1))
-        self._root = self._node(numbers) if len(numbers) else None
+        everywhere = np.full(boxes.shape[2], np.inf)
+        self._root = self._node(numbers, -everywhere, everywhere) if len(numbers) else None
 
-    def _node(self, numbers: npt.NDArray[np.intp]) -> _Node:
+    def _node(
+        self, numbers: npt.NDArray[np.intp], low_above: npt.NDArray[np.float64], high_above: npt.NDArray[np.float64]
+    ) -> _Node:
         half = len(numbers) // 2
-        halves = (self._node(numbers[:half]), self._node(numbers[half:])) if half else ()
+        low, high = self._low[numbers].min(axis=0), self._high[numbers].max(axis=0)
         return _Node(
-            low=self._low[numbers].min(axis=0),
-            high=self._high[numbers].max(axis=0),
+            low=low,
+            high=high,
             number=-1 if half else int(numbers[0]),
-            halves=halves,
+            halves=(self._node(numbers[:half], low, high), self._node(numbers[half:], low, high)) if half else (),
+            axes=tuple(np.flatnonzero((low != low_above) | (high != high_above)).tolist()),
         )
 
     def divide(
@@ -152,27 +158,28 @@ class BoxTree:
 
         With `reaches`, each place has its own.
         """
+        columns = np.ascontiguousarray(places.T)
         left = [] if self._root is None else [(self._root, np.arange(len(places)))]
         while left:
             node, candidates = left.pop()
-            reach = self.reach if reaches is None else reaches[candidates]
-            candidates = candidates[self._touched(places[candidates], node, reach)]
+            for axis in node.axes:
+                reach = self.reach if reaches is None else reaches[candidates]
+                candidates = candidates[self._touched(columns[axis][candidates], axis, node, reach)]
             if node.halves:
                 left += [(half, candidates) for half in node.halves if len(candidates)]
                 continue
-            low, high = self.boxes[node.number]
-            near = places[candidates]
-            inside = ((near >= low) & (near < high)).all(axis=1)
+            inside = np.ones(len(candidates), bool)
+            for column, low, high in zip(columns, *self.boxes[node.number], strict=True):
+                if low > -np.inf or high < np.inf:
+                    x = column[candidates]
+                    inside &= (x >= low) & (x < high)
             yield node.number, candidates[inside], candidates[~inside]
 
-    def _touched(self, places: npt.NDArray[np.float64], node: _Node, reach: Any) -> npt.NDArray[np.bool_]:
-        """Whether places lie within the reach of the corners of a node along every axis, or images of them do."""
-        touched = np.ones(len(places), bool)
-        for axis, period in enumerate(self.axes.periods.tolist()):
-            x, low, high = places[:, axis], node.low[axis], node.high[axis]
-            with np.errstate(over="ignore", invalid="ignore"):
-                beyond = np.maximum(low - x, x - high)
-                if period:
-                    beyond = np.minimum(beyond, np.minimum(low - (x - period), (x + period) - high))
-                touched &= beyond <= reach
-        return touched
+    def _touched(self, x: npt.NDArray[np.float64], axis: int, node: _Node, reach: Any) -> npt.NDArray[np.bool_]:
+        """Whether places lie within the reach of the corners of a node along an axis, or images of them do."""
+        low, high, period = node.low[axis], node.high[axis], self.axes.periods[axis]
+        with np.errstate(over="ignore", invalid="ignore"):
+            beyond = np.maximum(low - x, x - high)
+            if period:
+                beyond = np.minimum(beyond, np.minimum(low - (x - period), (x + period) - high))
+            return np.asarray(beyond <= reach)

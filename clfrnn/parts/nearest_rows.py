@@ -21,7 +21,7 @@ from .whole import Given, LocalPart, Whole
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Rows", "bounds_of", "expected_reach", "nearest"]
+__all__ = ["Rows", "bounds_of", "expected_reach", "limit_of", "nearest"]
 
 #: The halo of a first search, in distances of the last neighbor that a sample foresees, of which it serves this share.
 _WIDER, _SHARE = 1.3, 0.9
@@ -90,7 +90,7 @@ def nearest(
         search.unbounded()
     else:
         search.within(reach, None if radius is None else radii_of(radius, whole.num_queries))
-    return search.found.result(many, without_self=queries is None and not include_self)
+    return search.found.result(many, np.arange(whole.num_points) if queries is None and not include_self else None)
 
 
 class Rows(NamedTuple):
@@ -102,14 +102,13 @@ class Rows(NamedTuple):
     shifts: npt.NDArray[np.int32] | None
 
     @classmethod
-    def empty(cls, whole: Whole, m: int, k: int, *, vectors: bool) -> Rows:
-        """No neighbors of `m` queries."""
-        dim, dtype = int(whole.points.shape[1]), number_dtype(whole.num_points)
+    def empty(cls, shape: tuple[int, int], n: int, real: np.dtype[Any], *, dim: int, shifts: bool) -> Rows:
+        """No neighbors, (m, k), in `real` numbers among `n` points; with vectors of `dim` coordinates, if not 0."""
         return cls(
-            np.full((m, k), -1, dtype),
-            np.full((m, k), np.inf, whole.real),
-            np.zeros((m, k, dim), whole.real) if vectors else None,
-            np.zeros((m, k, dim), np.int32) if vectors and whole.axes.repeats else None,
+            np.full(shape, -1, number_dtype(n)),
+            np.full(shape, np.inf, real),
+            np.zeros((*shape, dim), real) if dim else None,
+            np.zeros((*shape, dim), np.int32) if dim and shifts else None,
         )
 
     @classmethod
@@ -145,12 +144,11 @@ class Rows(NamedTuple):
         ]
         return Rows(*taken)  # type: ignore[arg-type]
 
-    def result(self, k: int, *, without_self: bool) -> Nearest:
-        """The first k neighbors, without the query itself where it is one of the points."""
+    def result(self, k: int, points: npt.NDArray[Any] | None) -> Nearest:
+        """The first k neighbors; where `points` are the queries and do not count, without each of them itself."""
         columns = [each for each in self if each is not None]
-        if without_self:
-            rows = np.arange(len(self.indices))
-            itself = (self.indices == rows[:, None]) & (self.distances == 0)
+        if points is not None:
+            itself = (self.indices == points[:, None]) & (self.distances == 0)
             # Where k others are as near and have lower numbers, the query itself is behind the last one.
             place = np.where(itself.any(axis=1), itself.argmax(axis=1), k)
             columns = [_without(each, place) for each in columns]
@@ -174,17 +172,21 @@ def _without(array: npt.NDArray[Any], place: npt.NDArray[np.intp]) -> npt.NDArra
     return array[others].reshape(len(array), array.shape[1] - 1, *array.shape[2:])
 
 
-def expected_reach(whole: Whole, k: int) -> float:
-    """About the distance of the last of k neighbors in the whole, by a sample of it; 0 where it does not tell."""
-    sample = whole.survey.sample
-    share = len(sample) / max(whole.num_points, 1)
+def expected_reach(sample: npt.NDArray[Any], n: int, k: int, *, session: Session, domain: dict[str, Any]) -> float:
+    """About the distance of the last of k neighbors among `n` points, by a sample of them; 0 where it does not tell."""
+    share = len(sample) / max(n, 1)
     in_sample = max(1, round(k * share))
     if len(sample) <= in_sample:
         return 0.0
-    found = search_nearest(sample, in_sample, session=whole.sessions[0], **whole.domain)
+    found = search_nearest(sample, in_sample, session=session, **domain)
     distances = found.distances.get()[:, -1].astype(np.float64)
     usual = float(np.quantile(distances[np.isfinite(distances)], _SHARE)) if np.isfinite(distances).any() else 0.0
     return _WIDER * usual * (k * share / in_sample) ** (1 / sample.shape[1])
+
+
+def limit_of(halo: float, real: np.dtype[Any]) -> float:
+    """The distance below which the last neighbor of a query is settled by a part with this halo."""
+    return float(real.type(halo)) * _INSIDE
 
 
 def bounds_of(distances: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -204,7 +206,12 @@ class _Nearest:
 
     def __init__(self, whole: Whole, k: int, *, vectors: bool) -> None:
         self.whole, self.k, self.vectors = whole, k, vectors
-        self.found = Rows.empty(whole, whole.num_queries, k, vectors=vectors)
+        self.found = self._empty(whole.num_queries, vectors=vectors)
+
+    def _empty(self, m: int, *, vectors: bool) -> Rows:
+        whole = self.whole
+        dim = int(whole.points.shape[1]) if vectors else 0
+        return Rows.empty((m, self.k), whole.num_points, whole.real, dim=dim, shifts=whole.axes.repeats)
 
     def within(self, reach: float, radii: npt.NDArray[Any] | None) -> None:
         """Find the neighbors within a radius: a halo as wide settles all rows."""
@@ -227,10 +234,12 @@ class _Nearest:
     def unbounded(self) -> None:
         """Find the neighbors however far they are."""
         whole = self.whole
-        halo = expected_reach(whole, self.k)
+        halo = expected_reach(
+            whole.survey.sample, whole.num_points, self.k, session=whole.sessions[0], domain=whole.domain
+        )
         tree, parts = whole.divide(halo)
         settled = np.zeros(whole.num_queries, bool)
-        limit = float(whole.real.type(halo)) * _INSIDE
+        limit = limit_of(halo, whole.real)
 
         def serve(session: Session, local: LocalPart) -> Iterator[tuple[npt.NDArray[Any], Rows, bool]]:
             for some in self._some(len(local.query_ids)):
@@ -256,7 +265,7 @@ class _Nearest:
         positions = read(queries, unsettled).astype(whole.real)
         bounds = bounds_of(self.found.distances[unsettled])
         reaches = whole.axes.reach(bounds, whole.real, whole.farthest)
-        best = Rows.empty(whole, len(unsettled), self.k, vectors=True)
+        best = self._empty(len(unsettled), vectors=True)
         asking = {
             number: np.sort(np.concatenate([inside, near]))
             for number, inside, near in tree.divide(whole.axes.places(positions), reaches)

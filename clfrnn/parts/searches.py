@@ -25,7 +25,7 @@ from .whole import Given, LocalPart, Whole
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["PartSearch", "blocks", "count", "largest_of", "list_of_part", "radii_of", "search_parts"]
+__all__ = ["PartSearch", "blocks", "count", "counts_of_part", "largest_of", "list_of_part", "radii_of", "search_parts"]
 
 #: Largest number of bytes of a list where the device does not hold that of a whole part, and there is no budget.
 _BLOCK_BYTES = 1 << 28
@@ -236,13 +236,17 @@ class PartSearch:
 
     def _count(self, session: Session, local: LocalPart, *, include_self: bool) -> Iterator[Any]:
         index, given = self.index(session, local)
-        if local.is_alone or local.queries is not None:
-            found = index.count(local.queries, include_self=include_self, to_host=True, **given)
-        else:  # each point finds itself once
-            found = index.count(local.positions, to_host=True, **given) - np.int32(not include_self)
-        yield local.query_ids, found
+        yield local.query_ids, counts_of_part(index, local, include_self=include_self, **given)
         del index
         session.trim()
+
+
+def counts_of_part(index: Index, local: LocalPart, *, include_self: bool, **given: Any) -> npt.NDArray[np.int32]:
+    """The counts of the queries of a part, in host memory."""
+    if local.is_alone or local.queries is not None:
+        return index.count(local.queries, include_self=include_self, to_host=True, **given)
+    # Each point finds itself once.
+    return index.count(local.positions, to_host=True, **given) - np.int32(not include_self)
 
 
 def list_of_part(

@@ -40,6 +40,9 @@ def in_turn_on(
 ) -> Iterator[Result]:
     """Yield the results of all jobs, in the order of the jobs, with one thread for each session.
 
+    Where the driver of a session does not serve several threads, jobs go from session to session in the thread of the
+    caller, one after the other.
+
     Parameters
     ----------
     sessions : each searches one part at a time
@@ -52,22 +55,30 @@ def in_turn_on(
     At most one part more than there are sessions is in memory. An error in a part is raised where its results would
     come, and later parts are given up, as they are where the caller takes no more results.
     """
-    turns = _Turns(sessions, reading, searching)
+    with progress_bar(what, len(jobs), shown=progress) as done:
+        if all(session.profile.concurrent for session in sessions):
+            yield from _at_the_same_time(_Turns(sessions, reading, searching), len(sessions), jobs, done)
+            return
+        for session, job in zip(itertools.cycle(sessions), jobs, strict=False):
+            yield from searching(session, reading(job))
+            done(1)
+
+
+def _at_the_same_time(
+    turns: _Turns[Job, Read, Result], threads: int, jobs: Sequence[Job], done: Callable[[int], object]
+) -> Iterator[Result]:
+    """The results of all jobs, which threads make ahead; `done` is called after each job."""
     left = iter(jobs)
-    with (
-        progress_bar(what, len(jobs), shown=progress) as done,
-        ThreadPoolExecutor(len(sessions)) as readers,
-        ThreadPoolExecutor(len(sessions)) as workers,
-    ):
+    with ThreadPoolExecutor(threads) as readers, ThreadPoolExecutor(threads) as workers:
         ahead: deque[queue.Queue[Any]] = deque()
 
         def begin(job: Job) -> None:
             results: queue.Queue[Any] = queue.Queue(_WAITING)
-            workers.submit(turns.serve, readers.submit(reading, job), results)
+            workers.submit(turns.serve, readers.submit(turns.reading, job), results)
             ahead.append(results)
 
         try:
-            for job in itertools.islice(left, len(sessions) + 1):
+            for job in itertools.islice(left, threads + 1):
                 begin(job)
             while ahead:
                 results = ahead.popleft()

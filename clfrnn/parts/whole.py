@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +42,9 @@ _MOST_ROWS = 2**31 - 2**22
 
 #: The work of a point beside that of each of its neighbors.
 _WORK_OF_POINT = 8.0
+
+#: How much larger parts may be than a sample of them lets expect.
+_MARGIN = 1.05
 
 #: How often parts that are too large are divided once more before the search is refused.
 _ROUNDS = 8
@@ -144,6 +148,19 @@ class Whole:
         if self.queries is not None:
             self.farthest = max(self.farthest, survey(self.queries, "queries").farthest)
 
+    def with_points(self, points: npt.NDArray[Any]) -> Whole:
+        """The same search of other points; raises where these cannot be searched."""
+        other = copy.copy(self)
+        other.points, other.survey = points, survey(points, "points")
+        other.farthest = other.survey.farthest
+        return other
+
+    def with_farthest(self, farthest: float) -> Whole:
+        """The same search, whose halos serve coordinates up to `farthest`."""
+        other = copy.copy(self)
+        other.farthest = farthest
+        return other
+
     @property
     def num_points(self) -> int:
         """The number of points of the whole."""
@@ -195,11 +212,12 @@ class Whole:
 
     def divide(self, radius: float) -> tuple[BoxTree, list[Part]]:
         """The boxes of the cloud with a halo of `radius`, and their parts, each of which fits its byte budget."""
-        n, most = self.num_points, self._most_rows()
+        n, most = self.num_points, self.most_rows
         wanted = max(self._parts or len(self.sessions), 1)
         if self._parts is None:
             wanted = max(1, min(max(wanted, -(-n // most)), n))
         places, load = self.axes.places(self.survey.sample), self._load(radius)
+        wanted = self._enough(places, load, wanted, radius)
         largest = 0
         for _ in range(_ROUNDS):
             tree = self.tree(bisect(places, load, wanted), radius)
@@ -217,6 +235,20 @@ class Whole:
             available=most * self._bytes_of_point() * _INDEX_SHARE,
         )
 
+    def _enough(
+        self, places: npt.NDArray[np.float64], load: npt.NDArray[np.float64], wanted: int, radius: float
+    ) -> int:
+        """How many parts fit their byte budget with their halos, by the sample, so that all points are divided once."""
+        share = _MARGIN * self.num_points / max(len(places), 1)
+        many = wanted
+        for _ in range(_ROUNDS if wanted > 1 else 0):
+            divided = self.tree(bisect(places, load, many), radius).divide(places)
+            largest = max((len(inside) + len(near) for _, inside, near in divided if len(inside)), default=0)
+            if share * largest <= self.most_rows:
+                return many
+            many = min(self.num_points, math.ceil(1.1 * many * share * largest / self.most_rows))
+        return wanted
+
     def queries_in(self, tree: BoxTree) -> list[Any]:
         """The numbers of the queries in each box; None where queries are the points."""
         if self.queries is None:
@@ -226,7 +258,8 @@ class Whole:
     def _bytes_of_point(self) -> int:
         return _FLAT_BYTES + _COORDINATES * (int(self.points.shape[1]) + 1) * real_of(self.points).itemsize
 
-    def _most_rows(self) -> int:
+    @property
+    def most_rows(self) -> int:
         """The most rows of a part for every session."""
         budgets = [_MEMORY_SHARE * session.profile.global_memory for session in self.sessions]
         budget = min(budgets) if self._max_bytes is None else self._max_bytes

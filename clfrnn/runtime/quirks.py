@@ -72,6 +72,14 @@ QUIRKS: tuple[Quirk, ...] = (
         link="https://gitlab.freedesktop.org/mesa/mesa/-/blob/main/src/gallium/auxiliary/gallivm/lp_bld_limits.h",
     ),
     Quirk(
+        name="oclgrind-threads",
+        when=lambda p: p.platform == "Oclgrind",
+        change=lambda _: {"concurrent": False},
+        why="Oclgrind 21.10 keeps the commands of all contexts in maps that no lock guards. Two threads with a session "
+        "each, of 60 points, were given wrong counts and errors of numbers that are not finite, or waited forever.",
+        link="https://github.com/jrprice/Oclgrind/blob/178f8905923f58436548a9c17938842230492e34/src/runtime/async_queue.cpp",
+    ),
+    Quirk(
         name="pocl-local-memory",
         when=lambda p: p.platform == _POCL and p.kind == "cpu",
         change=lambda p: {"local_memory": min(p.local_memory, 256 << 10)},

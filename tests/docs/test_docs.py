@@ -24,6 +24,9 @@ pytestmark = pytest.mark.skipif(not README.is_file(), reason="runs in a checkout
 #: Pages whose blocks are run by tests of their own.
 ELSEWHERE = {"coming-from.md": "test_coming_from", "how-to-add-a-method.md": "test_how_to"}
 
+#: Examples that are run by tests of their own.
+STARTED_ELSEWHERE = {"mpi_parts.py": "test_mpi_example"}
+
 #: Libraries of extras that the blocks of a page need, or an example.
 NEEDED = {
     "geometry.md": ("skimage", "trimesh", "scipy", "laspy"),
@@ -84,7 +87,7 @@ def pages_that_run():
 def examples_by_themselves():
     """The programs that stand on no page which is run."""
     programs = {text for path in pages_that_run() for text in blocks(path, "python")}
-    found = sorted((DOCS / "examples").glob("*.py"))
+    found = [path for path in sorted((DOCS / "examples").glob("*.py")) if path.name not in STARTED_ELSEWHERE]
     return [path for path in found if path.read_text(encoding="utf-8") not in programs]
 
 
@@ -179,6 +182,8 @@ def test_pages_with_tests_of_their_own_have_them():
     for page, test in ELSEWHERE.items():
         assert blocks(DOCS / page, "python"), page
         assert page in (ROOT / f"tests/docs/{test}.py").read_text(encoding="utf-8")
+    for example, test in STARTED_ELSEWHERE.items():
+        assert example in (ROOT / f"tests/docs/{test}.py").read_text(encoding="utf-8")
 
 
 def test_every_page_is_in_the_table_of_contents():

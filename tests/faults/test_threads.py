@@ -32,8 +32,8 @@ DEGREE = clfrnn.NeighborFunction(
 
 @pytest.fixture
 def restless(session):
-    if session.profile.kind == "other":
-        pytest.skip("a simulator serves one thread at a time, and slowly")
+    if not session.profile.concurrent:
+        pytest.skip("the driver serves one thread at a time")
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield session

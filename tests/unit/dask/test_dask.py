@@ -64,6 +64,42 @@ def test_lists_counts_and_clusters_are_those_of_one_device(client, points, domai
         assert np.array_equal(found.core.compute(), one.core.get())
 
 
+def assert_same_neighbors(found, expected):
+    assert found.indices.dtype == np.int32
+    for name in ("indices", "distances", "vectors", "shifts"):
+        given, wanted = getattr(found, name), getattr(expected.to_host(), name)
+        assert (given is None) == (wanted is None), name
+        assert given is None or np.array_equal(given.compute(), wanted), name
+
+
+@pytest.mark.parametrize("domain", [{}, BOX], ids=["open", "box"])
+def test_the_nearest_are_those_of_one_device(client, points, domain):
+    """Also of strays, of points with more coincident ones than neighbors, and of more neighbors than parts have."""
+    points = np.concatenate([points, points[:1].repeat(9, axis=0), np.full((1, 3), 1e9, np.float32)])[::-1].copy()
+    points = points if not domain else points[1:]
+    chunks = array.from_array(points, chunks=(170, 3))
+    for k, given in (
+        (6, {"vectors": True}),
+        (6, {"radius": RADIUS, "vectors": True}),
+        (150, {"include_self": True}),
+    ):
+        found = clfrnn.dask.nearest(chunks, k, parts=4, **given, **domain)
+        assert found.indices.chunks[0] == chunks.chunks[0]
+        assert_same_neighbors(found, clfrnn.nearest(points, k, **given, **domain))
+
+
+def test_queries_that_are_no_points(client, points):
+    queries = np.concatenate([points[::7] + np.float32(0.03), np.full((1, 3), -1e9, np.float32), points[:9]])
+    given = {"queries": array.from_array(queries, chunks=(50, 3)), "parts": 5}
+    lists = client.gather(clfrnn.dask.search(points, RADIUS, **given, **FULL))
+    expected = clfrnn.search(points, RADIUS, queries=queries, **FULL)
+    assert_same(parts.join(lists), expected)
+    assert np.array_equal(clfrnn.dask.count(points, RADIUS, **given).compute(), expected.counts)
+    for radius in (None, RADIUS):
+        expected = clfrnn.nearest(points, 3, queries=queries, radius=radius)
+        assert_same_neighbors(clfrnn.dask.nearest(points, 3, radius=radius, **given), expected)
+
+
 def test_chunks_of_futures_without_known_lengths(client, points):
     futures = client.scatter([points[:7], points[7:7], points[7:]])
     counts = clfrnn.dask.count(futures, RADIUS, parts=3)
@@ -88,6 +124,7 @@ def test_no_points_and_more_parts_than_points(client):
         few = array.from_array(np.zeros((many, 2), np.float32))
         assert len(parts.join(client.gather(clfrnn.dask.search(few, 0.5, parts=4)))) == many
         assert clfrnn.dask.count(few, 0.5, parts=4).compute().tolist() == [max(many - 1, 0)] * many
+        assert_same_neighbors(clfrnn.dask.nearest(few, 2, parts=4), clfrnn.nearest(np.zeros((many, 2), np.float32), 2))
 
 
 def test_errors_name_the_argument_and_the_row_of_the_whole(client, points):
@@ -101,6 +138,9 @@ def test_errors_name_the_argument_and_the_row_of_the_whole(client, points):
         (lambda: clfrnn.dask.count(points, 0.1, parts=0), "parts", "at least 1"),
         (lambda: clfrnn.dask.count(points, 0.1, where=clfrnn.Condition("i < j")), "where", "by parts"),
         (lambda: clfrnn.dask.count(points, 0.1, box=(1.0,)), "box", "3 lengths"),
+        (lambda: clfrnn.dask.count(points, 0.1, queries=np.zeros((2, 2))), "queries", "3 coordinates"),
+        (lambda: clfrnn.dask.nearest(points, 2, queries=bad), "queries", "row 321 with"),
+        (lambda: clfrnn.dask.nearest(points, 0), "k", "at least 1"),
     ):
         with pytest.raises(clfrnn.InvalidInputError, match=said) as caught:
             call()
