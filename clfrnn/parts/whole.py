@@ -215,7 +215,8 @@ class Whole:
         n, most = self.num_points, self.most_rows
         wanted = max(self._parts or len(self.sessions), 1)
         if self._parts is None:
-            wanted = max(1, min(max(wanted, -(-n // most)), n))
+            wanted = max(wanted, -(-n // most))
+        wanted = max(1, min(wanted, n))  # a part for each point is the most that is of use
         places, load = self.axes.places(self.survey.sample), self._load(radius)
         wanted = self._enough(places, load, wanted, radius)
         largest = 0
