@@ -92,7 +92,11 @@ def test_search_with_queries_and_a_method(place, cloud, tmp_path):
         (["search", "{cloud}", "-r", "-1"], 1, "clfrnn: radius: expected a finite number of at least 0"),
         (["search", "{cloud}"], 2, "Missing option '--radius'"),
         (["search", "missing.npy", "-r", "1"], 2, "does not exist"),
-        (["search", "{other}", "-r", "1"], 1, "expected a name that ends in .asc, .cif, .csv, .dat, .dump, .ent, .extxyz"),
+        (
+            ["search", "{other}", "-r", "1"],
+            1,
+            "expected a name that ends in .asc, .cif, .csv, .dat, .dump, .ent, .extxyz",
+        ),
         (["search", "{broken}", "-r", "1"], 1, "expected an array as numpy.save writes it"),
         (["search", "{words}", "-r", "1"], 1, "expected rows of numbers"),
         (["search", "{empty}", "-r", "1"], 1, "expected rows of numbers, got none"),
