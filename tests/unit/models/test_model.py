@@ -155,11 +155,11 @@ def test_animations_that_make_no_sense(session, tmp_path, monkeypatch):
 
 
 #: Modules that no public name stands for.
-INSIDE = {"host.foreign_warnings", "host.libraries", "host.numbers"}
+INSIDE = {"host.foreign_warnings", "host.libraries", "host.numbers", "host.progress"}
 
 
 def test_models_are_made_of_public_names_alone():
-    """But for checks of numbers, and for what keeps other libraries' warnings away, as all threads need one lock."""
+    """But for checks of numbers, progress bars, and what keeps other libraries' warnings away behind one lock."""
     home = Path(models.__file__).parent
     for path in home.rglob("*.py"):
         depth = len(path.relative_to(home).parts)
