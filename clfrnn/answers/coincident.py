@@ -15,6 +15,7 @@ import numpy.typing as npt
 from ..arrays import REAL_OF
 from ..config import INT, LONG
 from ..device_array import DeviceArray
+from ..errors import DeviceMemoryError
 from ..primitives.config import plan_gather
 from ..primitives.scan import exclusive_scan
 from ..results import Nearest
@@ -32,7 +33,7 @@ class FirstPoints(NamedTuple):
     """The first points of each place."""
 
     session: Session
-    #: (taken,) int32, their numbers among all points, ascending; of one point a place, the numbers of places
+    #: (taken,) int32, their numbers among all points, ascending
     ids: DeviceArray[np.int32]
     #: (taken, dim)
     points: DeviceArray[np.floating[Any]]
@@ -96,11 +97,22 @@ def first_points(
 ) -> FirstPoints | None:
     """The first `most` points of each place, of points of the same system; None where nearly all would be.
 
-    `batch` are the numbers of systems, (n,) on the host. Cost: that of a sort, and two waits.
+    None, too, where there is no memory for it: some 24 bytes a point and 8 for each coordinate. `batch` are the numbers
+    of systems, (n,) on the host. Cost: that of a sort, and two waits.
     """
-    n, dim = points.shape
-    if n > MOST_ROWS:
+    if points.shape[0] > MOST_ROWS:
         return None
+    try:
+        return _find(session, points, most, batch)
+    except DeviceMemoryError:  # all points are searched, which takes longer
+        return None
+
+
+def _find(
+    session: Session, points: DeviceArray[np.floating[Any]], most: int, batch: npt.NDArray[Any] | None
+) -> FirstPoints | None:
+    """The first points, as :func:`first_points` has them."""
+    n, dim = points.shape
     many, of_systems = int(batch is not None), points
     if batch is not None:
         ranks = np.unique(batch, return_inverse=True)[1].astype(INT)

@@ -4,10 +4,13 @@ import functools
 
 import numpy as np
 import pytest
+from cluster_reference import twin
 from conftest import POINTS, as_gpu, assert_counts, launched, tuned
 
 import clfrnn
 from clfrnn import reference
+from clfrnn.answers import coincident
+from clfrnn.cluster import friends_of_friends
 from clfrnn.methods import METHODS
 
 pytestmark = [pytest.mark.core, pytest.mark.filterwarnings("ignore::clfrnn.PrecisionWarning")]
@@ -153,6 +156,24 @@ def test_the_nearest_of_points_that_coincide(session, method, domain):
         assert_rows(found, reference.nearest(points, k, include_self=include_self, **given))
     of_queries = {**given, "queries": queries, **(batches[1] if domain == "systems" else {})}
     assert_rows(clfrnn.nearest(points, 3, **of_queries, **asked), reference.nearest(points, 3, **of_queries))
+
+
+def test_all_points_are_searched_where_memory_lacks(session, monkeypatch):
+    """Places of points are found to save time: without memory for that, results are the same."""
+
+    def refuse(*_):
+        raise clfrnn.DeviceMemoryError("no memory")
+
+    monkeypatch.setattr(coincident, "find_groups", refuse)
+    points = cloud("coincident", 3, "float32")
+    eager = tuned(session, nearest={"coincident": 1.0}, linking={"coincident": 0.0})
+    names, found = launched(session, lambda: clfrnn.nearest(points, 4, session=eager))
+    assert "place_keys" in names or N < 500
+    assert "name_rows" not in names
+    assert_rows(found, nearest_truth("coincident", 3, "float32", 4))
+    batch = np.arange(N) % 2
+    labels = friends_of_friends(points, 0.01, batch=batch, session=eager).labels.get()
+    assert np.array_equal(labels, twin(points, 0.01, 1, batch=batch)[0])
 
 
 def test_a_square_at_the_end_of_the_range(session):

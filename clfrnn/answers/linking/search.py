@@ -68,6 +68,7 @@ class LinkSearch:
             )
             self._firsts = None if positions is None else first_points(session, positions, 1, batch=numbers)
         if self._firsts is not None:
+            del structure, self._traversal  # the pool gives their memory to the next structure
             structure, _ = build(session, self._firsts.points, distance, **given, batch=self._firsts.batch)
             self._traversal = Traversal(structure)
         #: which later calls need
