@@ -159,7 +159,7 @@ def friends_of_friends(
 
     Notes
     -----
-    Groups are merged by one worker, which takes about 33 bytes for each point.
+    Groups are merged by one worker, which holds some numbers of every point meanwhile.
     """
     least = at_least_one("min_members", min_members, "the smallest number of points of a group")
     distance = check_radius(linking_length, "linking_length")
