@@ -167,7 +167,7 @@ def test_all_points_are_searched_where_memory_lacks(session, monkeypatch):
     monkeypatch.setattr(coincident, "find_groups", refuse)
     points = cloud("coincident", 3, "float32")
     eager = tuned(session, nearest={"coincident": 1.0}, linking={"coincident": 0.0})
-    names, found = launched(session, lambda: clfrnn.nearest(points, 4, session=eager))
+    names, found = launched(session, lambda: clfrnn.nearest(points, 4, method="aabb_tree", session=eager))
     assert "place_keys" in names or N < 500
     assert "name_rows" not in names
     assert_rows(found, nearest_truth("coincident", 3, "float32", 4))
