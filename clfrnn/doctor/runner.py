@@ -39,7 +39,9 @@ class ProbeResult:
 
 def command(what: str, which: str = "") -> list[str]:
     """The command that starts a probe."""
-    return python_command(f"from {__package__}.probe import main; main(*sys.argv[1:])", what, *([which] if which else []))
+    return python_command(
+        f"from {__package__}.probe import main; main(*sys.argv[1:])", what, *([which] if which else [])
+    )
 
 
 def run_probe(

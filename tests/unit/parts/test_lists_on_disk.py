@@ -1,4 +1,4 @@
-"""Folders of lists that are damaged, or that were made to do harm: an error names the file, and no code of it is run."""
+"""Folders of lists that are damaged, or that were made to do harm: the file is named, and no code of it is run."""
 
 import numpy as np
 import pytest
