@@ -59,7 +59,7 @@ def search(
     queries : (m, dim); the points themselves when not given; wider arrays of them make all be computed in float64
     method : "auto", "brute_force", "uniform_grid", "strips", "fenns" or "aabb_tree"
     box : (dim,) lengths, or (2, dim) low and high corners, of the periodic domain; points need not lie inside
-    cell : (dim, dim) lattice vectors as rows, in place of `box`, of any directions; see :doc:`cells`
+    cell : (dim, dim) lattice vectors as rows, in place of `box`, of any directions; see :doc:`/guides/cells`
     periodic : bool, or one for each axis or lattice vector; every image within the radius counts once; by default True
         where `box` or `cell` is given
     include_self : whether a point counts as its own neighbor; without effect when `queries` are given
@@ -70,11 +70,11 @@ def search(
     where : a :class:`Condition`; a pair counts only where it holds
     batch, query_batch : (n,) and (m,) integers, the system of each point and query: neighbors are of one system.
         `box`, `cell` and `periodic` may then have one entry for each system; two rows of `box` are lengths where
-        there are two systems, else corners; see :doc:`batches`
+        there are two systems, else corners; see :doc:`/guides/batches`
     to_host : whether the list has numpy arrays, as :meth:`NeighborList.to_host` gives them; type checkers know these
         arrays only by that method
     session : a :class:`Session`; by default that of the device arrays given, else :func:`default_session`
-    **options : options of the method, see :doc:`methods`
+    **options : options of the method, see :doc:`/methods/index`
 
     Returns
     -------
@@ -151,7 +151,7 @@ def build_index(
     radius : scalar, the largest radius of later queries, in the points' unit
     method, box, cell, periodic, batch : as for :func:`search`
     session : a :class:`Session`; by default that of `points` on a device, else :func:`default_session`
-    **options : options of the method, see :doc:`methods`
+    **options : options of the method, see :doc:`/methods/index`
 
     Returns
     -------

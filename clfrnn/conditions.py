@@ -84,7 +84,7 @@ class Condition:
 
     An array that the expression indexes by bare ``i``, as ``kind[i]``, has at least one element for each query, and one
     that it indexes by bare ``j`` has one for each point; each search checks that, unless `checked` is False. Other
-    indices cannot be known: see :doc:`conditions`.
+    indices cannot be known: see :doc:`/guides/conditions`.
 
     A condition is copied and pickled where its arrays are on the host.
 

@@ -205,7 +205,7 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
         Notes
         -----
         Cost: a copy to the host. For a tensor on the GPU of the array, two copies on the GPU instead, where its driver
-        imports memory of CUDA: see :doc:`arrays`.
+        imports memory of CUDA: see :doc:`/guides/arrays`.
         """
         torch = optional_library("torch", "to_torch()")
         place = out.device if out is not None else torch.device("cpu" if device is None else device)

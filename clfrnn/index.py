@@ -230,7 +230,8 @@ class Index:
 
         Notes
         -----
-        Cost: one visit, of what is not farther than the last neighbor so far; not waited for. See :doc:`nearest`.
+        Cost: one visit, of what is not farther than the last neighbor so far; not waited for. See
+        :doc:`/guides/nearest`.
         """
         given = NearestArguments(
             k=k, radius=radius, include_self=include_self, vectors=vectors, where=where, query_batch=query_batch
@@ -274,7 +275,7 @@ class Index:
         -----
         An array that the code may write to, or that it indexes by bare ``i``, has at least one element for each query;
         one that it indexes by bare ``j`` has one for each point. Other indices cannot be known, and code that reads or
-        writes beyond an array may end the process: see :doc:`functions`.
+        writes beyond an array may end the process: see :doc:`/guides/functions`.
 
         Cost: one visit; a compilation for each kind of query.
         """

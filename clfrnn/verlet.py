@@ -57,7 +57,8 @@ class Allowance:
 def allowance(domain: Domain, n: int, dim: int, *, radius: float, reach: float, real: str) -> Allowance:
     """How far each point of a list within `reach` may move before a pair within `radius` may be missing.
 
-    Half of the difference, less what rounding can hide: see "Lists that live longer" in ``docs/exactness.md``.
+    Half of the difference, less what rounding can hide: see "Lists that live longer" in
+    ``docs/reference/exactness.md``.
     """
     weight = max((float(np.sum(space.frame.weights)) for space, _ in domain.parts(n)), default=0.0)
     share = 16 * (dim + 2) * EPSILON[real] * (1 + weight)
@@ -100,7 +101,7 @@ class VerletList:
     -----
     Cost: that of an index and of its list within ``radius + skin``. Memory: the index, the list and two copies of the
     points; where some query may see two images of a point, and in cells and batches that repeat, the list also has
-    vectors and shifts. See :doc:`verlet`.
+    vectors and shifts. See :doc:`/guides/verlet`.
 
     Source: Verlet (1967), Computer "experiments" on classical fluids, section II.
 

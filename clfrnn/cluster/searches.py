@@ -75,8 +75,8 @@ def dbscan(
     Core points are linked by union-find while their neighbors are visited, so no list is made. Cost: that of building
     an index, a count, a visit of the core points, a visit of the others, and about six passes over the points; with
     `min_samples` 1 that of :func:`friends_of_friends`. Where points crowd, those of a narrow cell are counted and
-    linked together, so that a crowd costs time by its points, not its pairs: see :doc:`clusters`. With weights every
-    pair is visited once. Not waited for.
+    linked together, so that a crowd costs time by its points, not its pairs: see :doc:`/guides/clusters`. With weights
+    every pair is visited once. Not waited for.
 
     Source: Ester, Kriegel, Sander and Xu (1996); Prokopenko, Lebrun-Grandié and Arndt (2023) for unions in a
     visit.
@@ -156,7 +156,7 @@ def friends_of_friends(
     -----
     Points are linked by union-find while their neighbors are visited, so no list is made. Cost: that of building an
     index, one visit, and about five passes over the points, eight with `min_members` above 1. Where points crowd, those
-    of a narrow cell are linked together without a test of each pair: see :doc:`clusters`. Not waited for.
+    of a narrow cell are linked together without a test of each pair: see :doc:`/guides/clusters`. Not waited for.
 
     Examples
     --------

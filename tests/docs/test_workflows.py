@@ -101,7 +101,7 @@ def test_a_job_has_steps_of_the_form_that_github_reads(job):
 @pytest.mark.parametrize("line", [*commands()])
 def test_a_step_runs_a_command_that_there_is(line):
     """A session of nox, a command of clfrnn, an extra of pyproject.toml, or a command that a page names."""
-    pages = "".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+    pages = "".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
     first, *words = line.split()
     if first == "nox":
         sessions = re.findall(r"^@nox\.session.*\ndef (\w+)", (ROOT / "noxfile.py").read_text(), re.MULTILINE)
