@@ -25,7 +25,7 @@ _FILE, _ALL = "part-{:06}.npz", "parts.json"
 
 
 class PartList(NeighborList):
-    """The neighbors of some queries of a whole, in host memory: row ``i`` is that of the query ``query_ids[i]``.
+    """The neighbors of some queries of a whole cloud, in host memory: row ``i`` is of the query ``query_ids[i]``.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class PartList(NeighborList):
         self.query_ids = query_ids
 
     def to_coo(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return the pairs as (query_ids, point_ids), each (pairs,), in the numbering of the whole."""
+        """Return the pairs as (query_ids, point_ids), each (pairs,): rows of the whole cloud."""
         return np.repeat(self.query_ids, self.counts), np.asarray(self.indices)
 
     def __repr__(self) -> str:
@@ -65,7 +65,7 @@ class PartList(NeighborList):
 
 
 def join(results: Iterable[Any]) -> NeighborList:
-    """Join the lists of all parts to one list in the numbering of the whole.
+    """Join the lists of all parts to one list of the whole cloud.
 
     Parameters
     ----------
@@ -201,6 +201,15 @@ def write_lists(lists: Iterable[PartList], folder: str | Path) -> int:
 
 def read_lists(folder: str | Path) -> Iterator[PartList]:
     """Read the lists of a folder that :func:`write_lists` has written, one after the other.
+
+    Parameters
+    ----------
+    folder : the folder, as :func:`write_lists` was given it
+
+    Returns
+    -------
+    An iterator of :class:`PartList`, in the order in which they were written. One list is in memory at a time, unless
+    you hold others.
 
     Raises
     ------
