@@ -41,7 +41,7 @@ def wlop(
     session: Session | None = None,
     **options: Unpack[MethodOptions],
 ) -> DeviceArray[np.floating[Any]]:
-    """Spread particles evenly over the surface in a cloud, by weighted locally optimal projection.
+    """Spread particles, new points, evenly over the surface in a cloud, by weighted locally optimal projection (WLOP).
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def wlop(
 
     Returns
     -------
-    (m, dim) array on the device, of the points' dtype, in the order of particles; not waited for
+    (m, dim) array on the device, of the points' dtype, in the order of particles; the call does not wait for it
 
     Raises
     ------
