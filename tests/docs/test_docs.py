@@ -264,6 +264,12 @@ def test_paths_on_pages_exist():
             assert example or (ROOT / path).exists(), f"{page.name}: {path}"
 
 
+def test_links_of_pages_that_sphinx_does_not_build_lead_somewhere():
+    for page in ROOT.glob("*.md"):
+        for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
 def test_pages_install_from_a_checkout_or_a_wheel():
     """The package is not on the index under its name: an extra by that name is for those who have it."""
     for page in [README, ROOT / "CONTRIBUTING.md", *PAGES]:
