@@ -143,7 +143,8 @@ def _first_positions(session: Session, points: DeviceArray[Any], particles: Any,
         begin = as_points(particles, dtype=points.dtype, name="particles", session=session)
         if begin.shape[1] != dim:
             raise InvalidInputError(
-                f"expected {dim} coordinates, as points have, got {begin.shape[1]}", argument="particles"
+                f"expected {dim} coordinates, as points have, got {begin.shape[1]}; pass as many for each particle",
+                argument="particles",
             )
         return begin
     many = whole_number(particles)
