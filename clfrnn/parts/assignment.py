@@ -195,7 +195,7 @@ class BoxTree:
         half = len(numbers) // 2
         low, high = self._low[numbers].min(axis=0), self._high[numbers].max(axis=0)
         below, above = self.boxes[numbers[:half]], self.boxes[numbers[half:]]
-        meet = np.flatnonzero(below[:, 1].max(axis=0) == above[:, 0].min(axis=0)) if half else []
+        meet: Any = np.flatnonzero(below[:, 1].max(axis=0) == above[:, 0].min(axis=0)) if half else []
         return _Node(
             low=low,
             high=high,
@@ -218,7 +218,7 @@ class BoxTree:
             yield from self._touch(columns, everything, reaches)
             return
         # Most places lie far from the faces of their box, and touch no other one.
-        owners, is_near = self._owners(places)
+        owners, is_near = self._owners(places, self._cuts)
         halos = {number: near for number, _, near in self._touch(columns, np.flatnonzero(is_near), None)}
         order = np.argsort(owners, kind="stable")
         ends = np.cumsum(np.bincount(owners, minlength=self.parts))[:-1]
@@ -227,20 +227,20 @@ class BoxTree:
             if len(inside) or len(near):
                 yield number, inside, near
 
-    def _owners(self, places: npt.NDArray[np.float64]) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+    def _owners(self, places: npt.NDArray[np.float64], cuts: _Cuts) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
         """The number of the box that holds each place, and whether the place lies within the reach of a face of it."""
         coordinates, first = places.ravel(), np.arange(len(places)) * places.shape[1]
         nodes = np.zeros(len(places), np.intp)
-        for _ in range(self._cuts.depth):
-            x = coordinates.take(first + self._cuts.axes.take(nodes))
-            nodes = self._cuts.halves.take(2 * nodes + (x >= self._cuts.places.take(nodes)))
-        owners = self._cuts.numbers.take(nodes)
+        for _ in range(cuts.depth):
+            x = coordinates.take(first + cuts.axes.take(nodes))
+            nodes = cuts.halves.take(2 * nodes + (x >= cuts.places.take(nodes)))
+        owners = cuts.numbers.take(nodes)
         is_near = np.zeros(len(places), bool)
         for axis, reach in enumerate(self._reaches):
-            x = places[:, axis]
+            column = places[:, axis]
             for face, sign in ((self._low[:, axis], 1), (self._high[:, axis], -1)):
                 if np.isfinite(face).any():
-                    is_near |= sign * (x - face.take(owners)) <= reach
+                    is_near |= sign * (column - face.take(owners)) <= reach
         return owners, is_near
 
     def _touch(

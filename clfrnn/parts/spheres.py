@@ -139,6 +139,11 @@ class Spheres(SphereScene):
         return [held.part for held in self._held]
 
     @property
+    def slack(self) -> float:
+        """How far a sphere may move along an axis until the spheres are divided anew, in the unit of the box."""
+        return self._slack
+
+    @property
     def positions(self) -> npt.NDArray[Any]:  # type: ignore[override]  # no device has all of them
         """(n, dim) array of numpy: the current centers, in the unit of the box."""
         return self._gathered(lambda held: held.particles.positions.get())

@@ -115,10 +115,6 @@ class Spheres(SphereScene, HalvedModel):
         """(n, dim) device array: the current velocities, in that unit by unit of time."""
         return self._particles.velocities
 
-    @property
-    def _moved(self) -> clfrnn.DeviceArray[np.floating[Any]]:
-        return self._particles.moved
-
     def place(self, positions: npt.ArrayLike, velocities: npt.ArrayLike | None = None) -> None:
         """Put the spheres elsewhere.
 
@@ -147,6 +143,7 @@ class Spheres(SphereScene, HalvedModel):
 
     def _begin(self, start: npt.NDArray[Any], session: clfrnn.Session | None, options: dict[str, Any]) -> None:
         self._particles = Particles(start, self.radius, session=session, options=options)
+        self._moved = self._particles.moved
         self.index: clfrnn.Index = self._particles.index
         self.session: clfrnn.Session = self.index.session
 
@@ -156,6 +153,7 @@ class Spheres(SphereScene, HalvedModel):
 
     def _swap(self) -> None:
         self._particles.swap()
+        self._moved = self._particles.moved
 
     def _energies(self) -> npt.NDArray[Any]:
         return self._energies_of(self._particles)
