@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 from ..functions import NeighborFunction
 
@@ -12,7 +13,10 @@ __all__ = ["ARGUMENTS", "fitted_height"]
 ARGUMENTS = "global const real *points, global real *moved, const real unit, const real scale"
 
 #: Exponents of the monomials of a polynomial in one and in two variables; the constant is the last one.
-_MONOMIALS = {2: [(2,), (1,), (0,)], 3: [(2, 0), (1, 1), (0, 2), (1, 0), (0, 1), (0, 0)]}
+_MONOMIALS: Mapping[int, list[tuple[int, ...]]] = {
+    2: [(2,), (1,), (0,)],
+    3: [(2, 0), (1, 1), (0, 2), (1, 0), (0, 1), (0, 0)],
+}
 
 #: Two directions of the plane, or one of the line, that `normal` stands on.
 _TANGENTS = {

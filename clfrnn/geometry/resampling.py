@@ -30,8 +30,8 @@ __all__ = ["wlop"]
 _LEAST_DISTANCE = 1e-3
 
 #: The radius by default, in distances of evenly spread particles, by the dimension. Weights fall to 1/e within a
-#: quarter of the radius, where by these about seven particles are, on curves and on surfaces. Of fewer, those that stand
-#: off the surface push others across it by more than points pull back, and noise grows.
+#: quarter of the radius, where by these about seven particles are, on curves and on surfaces. Of fewer, those that
+#: stand off the surface push others across it by more than points pull back, and noise grows.
 _REACH = {2: 14, 3: 6}
 
 #: So many of the nearest particles tell how far particles will be from each other.
