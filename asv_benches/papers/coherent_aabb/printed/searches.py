@@ -43,6 +43,7 @@ class _Search:
         self.n = tree.points.shape[0]
         self.kernels = _kernels(self.session, PLAIN, tree.leaves, listed=listed)
         self.total = cla.zeros(self.session.queue, 1, np.int32)
+        self.keys = self.found = self.total
 
     def launch(self, name: str, items: int, *arguments: Any) -> Event:
         """A kernel of the tree over so many work-items."""
@@ -68,14 +69,28 @@ class _Search:
         event: Event = cl.enqueue_fill_buffer(self.session.queue, self.total.data, np.int32(0), 0, 4)
         return event
 
-    def sort(self, keys: cla.Array, found: cla.Array, rows: Rows) -> None:
-        """Make rows of pairs: sort them by query, by the library's own radix sort, and find where each begins."""
-        pairs, bits = len(rows.indices), int(self.n).bit_length()
-        copied = self.session.scratch(pairs, np.dtype(np.uint32), purpose="the keys of a bench")
-        cl.enqueue_copy(self.session.queue, copied.base_data, keys.data, byte_count=4 * pairs)
-        ordered, places = sort_positions(self.session, copied, bits)
-        self.other("gather", pairs, np.int32(pairs), places.base_data, found.data, rows.indices.data)
-        self.other("begin_rows", self.n + 1, np.int32(self.n), np.int32(pairs), ordered.base_data, rows.offsets.data)
+    def make_rows(self, pairs: int) -> None:
+        """Make room for so many pairs and their rows; the first pairs are there."""
+        self.keys, self.found = self.pair(pairs)
+        self.rows = Rows(*(cla.empty(self.session.queue, size, np.int32) for size in (self.n + 1, pairs)))
+        self._sorted = self.session.scratch(pairs, np.dtype(np.uint32), purpose="the keys of a bench")
+        self._ordered, self._places = self._sorted, self._sorted
+
+    def sort(self) -> None:
+        """Sort the pairs by query, by the library's own radix sort of copied keys."""
+        self._ordered, self._places = sort_positions(self.session, self._sorted, int(self.n).bit_length())
+
+    def copy(self) -> Event:
+        """Copy the keys, which the sort overwrites."""
+        event: Event = cl.enqueue_copy(self.session.queue, self._sorted.base_data, self.keys.data)
+        return event
+
+    def arrange(self) -> list[Event]:
+        """Put the pairs into the order of the sorted keys, and find where each row begins."""
+        pairs, (offsets, indices) = np.int32(len(self.rows.indices)), self.rows
+        gathered = self.other("gather", int(pairs), pairs, self._places.base_data, self.found.data, indices.data)
+        own = (np.int32(self.n), pairs, self._ordered.base_data, offsets.data)
+        return [gathered, self.other("begin_rows", self.n + 1, *own)]
 
 
 class Primary(_Search):
@@ -92,9 +107,7 @@ class Primary(_Search):
         self._next = cla.zeros(self.session.queue, 1, np.int32)
         self.keys, self.found = self.pair(self.n)
         if listed:
-            pairs = self.counted(lambda: self._walk(0))
-            self.keys, self.found = self.pair(pairs)
-            self.rows = Rows(*(cla.empty(self.session.queue, size, np.int32) for size in (self.n + 1, pairs)))
+            self.make_rows(self.counted(lambda: self._walk(0)))
 
     def search(self) -> list[Event]:
         """The walk: counts in `keys`, or pairs."""
@@ -103,13 +116,13 @@ class Primary(_Search):
             events.append(cl.enqueue_fill_buffer(self.session.queue, self.keys.data, np.int32(0), 0, self.keys.nbytes))
         if self.balanced:
             events.append(cl.enqueue_fill_buffer(self.session.queue, self._next.data, np.int32(0), 0, 4))
-        return [*events, self._walk(len(self.found))]
+        events.append(self._walk(len(self.found)))
+        return [*events, self.copy()] if self.listed else events
 
     def stages(self) -> Mapping[str, Callable[[], Any]]:
         """The search and, for lists, the sort."""
-        if not self.listed:
-            return {"search": self.search}
-        return {"search": self.search, "sort": lambda: self.sort(self.keys, self.found, self.rows)}
+        searched: dict[str, Callable[[], Any]] = {"search": self.search}
+        return searched | ({"sort": self.sort, "arrange": self.arrange} if self.listed else {})
 
     def _walk(self, room: int) -> Event:
         out = (self.total.data, np.int32(room), self.keys.data, self.found.data, self._queries.data)
@@ -124,13 +137,11 @@ class Coherent(_Search):
 
     def __init__(self, tree: PaperTree, radius: float) -> None:
         super().__init__(tree, radius, listed=True)
-        self.owners = self.members = self.keys = self.found = self.total
+        self.owners = self.members = self.total
         self.candidates = self.counted(lambda: self._traverse(0))
         self.owners, self.members = self.pair(self.candidates)
         self.traverse()
-        pairs = self.counted(lambda: self._extract(0))
-        self.keys, self.found = self.pair(pairs)
-        self.rows = Rows(*(cla.empty(self.session.queue, size, np.int32) for size in (self.n + 1, pairs)))
+        self.make_rows(self.counted(lambda: self._extract(0)))
 
     def traverse(self) -> list[Event]:
         """Phase II: the list of candidates."""
@@ -138,14 +149,15 @@ class Coherent(_Search):
 
     def extract(self) -> list[Event]:
         """Phase III without its sort: the pairs."""
-        return [self.clear(), self._extract(len(self.found))]
+        return [self.clear(), self._extract(len(self.found)), self.copy()]
 
     def stages(self) -> Mapping[str, Callable[[], Any]]:
         """The phases in turn."""
         return {
             "traverse": self.traverse,
             "extract": self.extract,
-            "sort": lambda: self.sort(self.keys, self.found, self.rows),
+            "sort": self.sort,
+            "arrange": self.arrange,
         }
 
     def _traverse(self, room: int) -> Event:

@@ -128,7 +128,5 @@ class PaperTree:
         return np.stack([self.low.get()[places], self.high.get()[places]])
 
     def _launch(self, name: str, items: int, *arguments: Any) -> cl.Event:
-        event: cl.Event = self._kernels[name](
-            self.session.queue, (-(-items // GROUP) * GROUP,), (GROUP,), *arguments
-        )
+        event: cl.Event = self._kernels[name](self.session.queue, (-(-items // GROUP) * GROUP,), (GROUP,), *arguments)
         return event

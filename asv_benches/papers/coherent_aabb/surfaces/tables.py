@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from ...paper import Measurement, Panel, Plot, Results, Section, Table, range_text
 from ...shapes import DIAGONAL, NOISE
-from .statues import FIELDS, KITTEN, SCALES_OF_STATUES, SMOOTHED, WAYS, Sizes, field, smoothing, wlop
+from .kd_trees import LIBRARIES
+from .kd_trees import field as kd_field
+from .statues import ANN, FIELDS, KITTEN, SCALES_OF_STATUES, SMOOTHED, WAYS, Sizes, field, smoothing, wlop
 
 __all__ = ["sections"]
 
@@ -58,7 +60,7 @@ def sections(results: Results) -> list[Section]:
                 "paper has 257³ nodes in all, and prints one time. The surface itself is contoured on the host and is "
                 "in no time here, as in the paper. *Defined* is the share of nodes that have a point within r."
             ),
-            tables=_tables(results, fields, ("defined", "defined", ".3f")),
+            tables=[*_tables(results, fields, ("defined", "defined", ".3f")), _libraries(results, sizes)],
         ),
     ]
 
@@ -169,6 +171,20 @@ def _tables(
         Table(header=("model, points", "stand-in, points", name, *paper, *WAYS), rows=kernels, words=2),
         Table(header=("model, points", "stand-in, points", *paper, *(f"{w}: wall" for w in WAYS)), rows=walls, words=2),
     ]
+
+
+def _libraries(results: Results, sizes: Sizes) -> Table:
+    """Table 3 by libraries that are in the place of ANN."""
+    rows = [
+        [
+            f"{one.model}, {one.points:,}",
+            f"{MS * ANN[one.model]:,.0f}",
+            results.text(field(sizes, one, WAYS[0]), "wall", ",.1f", scale=MS),
+            *(results.text(kd_field(sizes, one, library), "wall", ",.0f", scale=MS) for library in LIBRARIES),
+        ]
+        for one in FIELDS
+    ]
+    return Table(header=("model, points", "paper: ANN", f"{WAYS[0]}: wall", *LIBRARIES), rows=rows)
 
 
 def _cells(results: Results, row: Row, name: str) -> list[str]:
