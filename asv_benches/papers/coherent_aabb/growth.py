@@ -150,20 +150,16 @@ def sections(results: Results) -> list[Section]:
     spheres = (
         f"{heap.n:,} spheres of `clfrnn.models.Spheres`, a block that falls apart by the forces of the paper's "
         f"simulation, with an update of the tree after every {heap.every} steps of the model, in which the fastest "
-        f"moves by {results.text(fall, 'moved', '.2f')} radii along an axis. "
+        f"moves by {results.text(fall, 'moved', '.2f')} radii along an axis. The paper prints its figure without "
+        "numbers; it says that a box had up to 150 times its volume after 400 steps. "
     )
     points = f"{walk.n:,} points that move by up to {walk.reach:g} L along each axis in a step. "
     return [
-        _section(
-            results, fall, heap, title="Figure 9: boxes that grow in a simulation", note=spheres + _COMMON + _TOLD
-        ),
+        _section(results, fall, heap, title="Figure 9: boxes that grow, in a simulation", note=spheres + _COMMON),
         _section(results, growth, walk, title="Figure 9, of points that move at random", note=points + _COMMON),
     ]
 
 
-_TOLD = (
-    "The paper prints its figure without numbers; it says that a box had up to 150 times its volume after 400 steps. "
-)
 _COMMON = (
     f"Leaves have {LEAF} points. By the last update of each row: how many times its volume at the start the box of a "
     "leaf has, at the most and in the median, where the order of points is never made anew. Milliseconds of an update "

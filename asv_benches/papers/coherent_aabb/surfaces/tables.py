@@ -33,15 +33,17 @@ def sections(results: Results) -> list[Section]:
     """What the three have in common, then each of them."""
     sizes = SCALES_OF_STATUES[results.scale]
     smoothed, spread, fields = _smoothed(sizes), _spread(sizes), _fields(sizes)
+    bent = _smoothed(sizes, degree=2)
     return [
         _overview(results, {"smoothing": smoothed, "WLOP": spread, "distance fields": fields}),
         Section(
             title="Figure 14: smoothing",
             note=(
                 f"`smooth` in {sizes.iterations} iterations, with the paper's support as the radius. {_LISTED} The "
-                "paper projects on polynomials over planes, `smooth` on planes."
+                "paper projects on polynomials over planes. The first two tables are of planes, one visit for each "
+                "iteration, and the next two of polynomials of degree 2 over them (`degree=2`), two visits."
             ),
-            tables=_tables(results, smoothed),
+            tables=[*_tables(results, smoothed), *_tables(results, bent)],
         ),
         Section(
             title="Figure 15: WLOP",
@@ -68,13 +70,13 @@ def sections(results: Results) -> list[Section]:
 _LISTED = "The paper's times are those of its searches, which list neighbors, and the wall clock's in its second table."
 
 
-def _smoothed(sizes: Sizes) -> list[Row]:
+def _smoothed(sizes: Sizes, degree: int = 1) -> list[Row]:
     many = 30
     return [
         Row(
             one.model,
             one.points,
-            [smoothing(sizes, one, way) for way in WAYS],
+            [smoothing(sizes, one, way, degree) for way in WAYS],
             (many * MS * one.tree[0], many * MS * one.grid[0]),
             (MS * one.tree[1], MS * one.grid[1]),
         )
