@@ -208,6 +208,14 @@ def test_a_page_is_short_enough_to_be_read(path):
     assert len([line for line in prose.splitlines() if line]) <= 200
 
 
+def test_pages_for_users_show_days_and_no_commits():
+    """A comment may name the commit, for `asv_benches.history.ages`; readers do not see it."""
+    for path in (README, *(path for path in PAGES if path.parent.name not in ("tables", "papers", "contribute"))):
+        seen = re.sub(r"<!--.*?-->", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        found = re.findall(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7}\b", seen)
+        assert not found, f"{path.name}: {found}"
+
+
 def test_the_gallery_shows_every_picture_beside_the_script_that_draws_it():
     """And no script or picture is too large to be looked at."""
     text = (DOCS / "gallery.md").read_text(encoding="utf-8")
