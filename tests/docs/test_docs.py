@@ -198,7 +198,7 @@ def test_every_page_is_in_the_table_of_contents():
 
 
 #: What takes no reading: code and what it prints, tables, titles, comments, and the lines of directives.
-NO_PROSE = re.compile(r"^```(?!\{glossary\}).*?^```$|^<!--.*?-->$|^[|#:].*?$", re.DOTALL | re.MULTILINE)
+NO_PROSE = re.compile(r"^```(?=[\w{])(?!\{glossary\}).*?^```$|^<!--.*?-->$|^[|#:].*?$", re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
