@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -204,25 +206,55 @@ def read_lists(folder: str | Path) -> Iterator[PartList]:
     Raises
     ------
     InvalidInputError
-        The folder has no lists, or not all of them, as where writing was interrupted.
+        The folder has no lists, or not all of them, as where writing was interrupted; or a file is damaged, or is no
+        list. The message names the file, what was expected of it, what came, and what to do.
     """
     place = Path(folder)
+    summary = place / _ALL
     try:
-        number = int(json.loads((place / _ALL).read_text(encoding="utf-8"))["lists"])
-    except (OSError, ValueError, KeyError, TypeError):
-        raise InvalidInputError(
-            f"expected a folder of lists, got {str(place)!r}, where {_ALL} is missing or damaged: writing may have "
-            "been interrupted; search again, into a new folder",
-            argument="folder",
+        number = int(json.loads(summary.read_text(encoding="utf-8"))["lists"])
+    except FileNotFoundError:
+        files = len(list(place.glob("part-*.npz")))
+        raise _refused(
+            summary, f"got {files:,} lists without it: writing may have been interrupted" if files else "got no list"
         ) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _refused(summary, f"got a file without it ({error})") from None
     for k in range(number):
-        with np.load(place / _FILE.format(k)) as arrays:
+        yield _read_list(place / _FILE.format(k), number)
+
+
+def _refused(path: Path, came: str, expected: str = "the number of lists that were written") -> InvalidInputError:
+    return InvalidInputError(
+        f"{str(path)!r}: expected {expected}, {came}; search again, into a new folder, or copy the folder again from "
+        "where it is whole",
+        argument="folder",
+    )
+
+
+def _read_list(path: Path, number: int) -> PartList:
+    """The list of a file, one of so many, or raise where it is not whole."""
+    expected = f"one of {number:,} lists, as write_lists() writes them"
+    try:
+        with path.open("rb") as file, np.load(file) as arrays:
             columns = {name: arrays[name] for name in arrays.files}
         facts = {name: columns.pop(name) for name in ("num_points", "dtype", "images")}
-        yield PartList(
-            columns,
-            query_ids=columns.pop("query_ids"),
-            num_points=int(facts["num_points"]),
-            dtype=str(facts["dtype"]),
-            images=bool(facts["images"]),
-        )
+        query_ids, offsets, indices = columns.pop("query_ids"), columns["offsets"], columns["indices"]
+    except FileNotFoundError:
+        raise _refused(path, "got no file of this name", expected) from None
+    except KeyError as error:
+        raise _refused(path, f"got a file without the array {error}", expected) from None
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise _refused(path, f"got a file that numpy cannot read ({error})", expected) from None
+    pairs = int(offsets[-1]) if offsets.ndim == 1 and len(offsets) else -1
+    lengths = {name: len(columns[name]) for name in _COLUMNS if name in columns}
+    if len(offsets) != len(query_ids) + 1 or set(lengths.values()) != {pairs}:
+        came = f"got {len(query_ids):,} queries, {len(offsets):,} offsets that end at {pairs:,}"
+        raise _refused(path, f"{came}, and {len(indices):,} pairs", expected)
+    return PartList(
+        columns,
+        query_ids=query_ids,
+        num_points=int(facts["num_points"]),
+        dtype=str(facts["dtype"]),
+        images=bool(facts["images"]),
+    )
