@@ -18,9 +18,10 @@ __all__ = ["BoxTree", "Part", "assign", "assign_rows"]
 
 
 class Part(NamedTuple):
-    """Rows of the whole cloud, in ascending order: those that a box owns, and those within a radius of the box.
+    """The rows of the whole cloud that one part needs: those of the points in its box, and those in its halo.
 
-    `owned` and `halo` are int32, int64 from 2**31 rows on, and share no row.
+    `owned` are the rows of the points in the box, and `halo` those of points within the radius of the box. Both are
+    arrays in ascending order, int32, or int64 from 2**31 rows on, and share no row.
     """
 
     owned: npt.NDArray[np.integer[Any]]
@@ -41,7 +42,7 @@ def assign(
     cell: Any = None,
     periodic: Any = None,
 ) -> list[Part]:
-    """Find the rows that each box owns, and its halo: all others that may be neighbors of these.
+    """Find the rows of the points in each box, and its halo: the rows of all others that may be neighbors of these.
 
     Parameters
     ----------

@@ -42,7 +42,8 @@ class Spheres(SphereScene, HalvedModel):
     collider : (center, radius) of a ball that pushes spheres away, or None; :meth:`move_collider` moves it
     seed : whole number of at least 0; equal seeds give equal starts
     repeatable : whether every run gives the same bytes: forces are summed in the order of the spheres' numbers, which
-        is also that of :class:`clfrnn.parts.Spheres`; by ``construction="sort"``, and the default method is `strips`
+        is also that of :class:`clfrnn.parts.spheres.Spheres`; by ``construction="sort"``, and the default method is
+        `strips`
     dtype : float32 or float64
     session : a :class:`clfrnn.Session`; by default :func:`clfrnn.default_session`
     **options : of :func:`clfrnn.build_index`: `method`, and the options of the method

@@ -253,44 +253,6 @@ def test_lists_go_to_a_folder(session, torus, tmp_path):
         list(parts.read_lists(tmp_path / "half"))
 
 
-def read_arrays(folder, **changed):
-    """The arrays of the second list of a folder, with some that are others."""
-    with np.load(folder / "part-000001.npz") as arrays:
-        return {**arrays, **changed}
-
-
-@pytest.mark.parametrize(
-    ("change", "file", "came"),
-    [
-        (lambda folder: (folder / "parts.json").unlink(), "parts.json", "got 2 lists without it"),
-        (lambda folder: (folder / "parts.json").write_text("[]"), "parts.json", "got a file without it"),
-        (lambda folder: (folder / "part-000001.npz").unlink(), "part-000001.npz", "got no file"),
-        (lambda folder: (folder / "part-000001.npz").write_bytes(b"PK"), "part-000001.npz", "cannot read"),
-        (
-            lambda folder: (folder / "part-000001.npz").write_bytes((folder / "part-000001.npz").read_bytes()[:-400]),
-            "part-000001.npz",
-            "cannot read",
-        ),
-        (lambda folder: np.savez(folder / "part-000001.npz", offsets=[0]), "part-000001.npz", "without the array"),
-        (
-            lambda folder: np.savez(folder / "part-000001.npz", **read_arrays(folder, indices=np.zeros(3, np.int32))),
-            "part-000001.npz",
-            "and 3 pairs",
-        ),
-    ],
-)
-def test_folders_that_are_not_whole(session, torus, tmp_path, change, file, came):
-    folder = tmp_path / "lists"
-    parts.write_lists(parts.search(torus, RADIUS, sessions=[session], parts=2, **BOX), folder)
-    change(folder)
-    with pytest.raises(clfrnn.InvalidInputError) as caught:
-        list(parts.read_lists(folder))
-    message = str(caught.value)
-    assert message.startswith(f"folder: {str(folder / file)!r}: expected ")
-    assert came in message
-    assert "; search again" in message
-
-
 def test_a_list_is_in_the_numbering_of_the_whole(session, edges):
     expected = clfrnn.search(edges, RADIUS, session=session, sort="index")
     whole = {tuple(pair) for pair in zip(*expected.to_coo(), strict=True)}
