@@ -64,7 +64,7 @@ class Clusters:
         The cluster of each point, from 0 on; -1 for noise, and for groups with too few members. Clusters are numbered
         by their lowest core points.
     core : (n,) bool
-        Whether enough points are within reach of a point; all points of :func:`friends_of_friends` are core.
+        Whether a point is core, as :func:`dbscan` defines it; all points of :func:`friends_of_friends` are.
 
     These are :class:`~clfrnn.DeviceArray` on the device, which behave like numpy arrays:
     ``points[found.labels == -1]`` are the points of noise. :meth:`to_host` gives the same object with numpy arrays, and
@@ -140,10 +140,11 @@ class Clusters:
 
         Returns
         -------
-        (num_clusters, dim) array in the points' dtype, on the device where the clusters are. Where axes repeat, members
-        are taken at the images that links join, and centers lie in the box or cell. NaN along an axis on which a
-        cluster reaches its own image, as one that spans the box does: it has no center there. In a cell these are all
-        coordinates that change along the lattice vectors of that way.
+        (num_clusters, dim) array in the points' dtype, on the device if the clusters are. Where axes repeat, a cluster
+        may lie across an edge; its members are then moved by whole lengths of the box to where they hang together, and
+        the center is moved into the box or cell. A cluster that reaches its own image along an axis, as one that spans
+        the box does, has no center on that axis: NaN. In a cell these are all coordinates that change along the lattice
+        vectors of that way.
 
         Raises
         ------

@@ -96,7 +96,7 @@ def read(
 
     Parameters
     ----------
-    path : the file, whose format follows from the ending of its name, see :doc:`files`; names that begin with
+    path : the file, whose format follows from the ending of its name, see :doc:`/guides/files`; names that begin with
         ``POSCAR``, ``CONTCAR``, ``XDATCAR`` or ``dump.`` are those of VASP's and LAMMPS' files; texts may be packed, as
         in ``.csv.gz``, ``.bz2`` and ``.xz``; ``-`` is a text on standard input
     frame : which frame of the file, from 0 on; negative ones count from the end

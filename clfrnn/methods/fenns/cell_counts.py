@@ -44,7 +44,8 @@ class CellCounts:
         self._copy = host, cl.enqueue_copy(self._session.queue, host, sections.base_data, is_blocking=False)
         if before is None:
             return None
-        before[1].wait()
+        if before[1].command_execution_status != cl.command_execution_status.COMPLETE:
+            before[1].wait()
         return _counts(before[0])
 
 
