@@ -242,7 +242,7 @@ class FennsStructure(SearchStructure):
             moved = self.problem.grown(self.problem.n, self.problem.domain, box.low, box.high)
             plan = refit_fenns(self._plan, moved, self.session.profile, self.session.tuning)
             assert plan is not None, "tiles that serve a box serve it"
-            layout, self._counts = self._lay_out(plan), CellCounts(self.session)
+            layout = self._lay_out(plan)
         self._placed = layout.place(new)
         return "rebuilt"
 
@@ -264,14 +264,14 @@ class FennsStructure(SearchStructure):
     def is_crowded(self, *, at_once: bool = True) -> bool:
         """Whether a query tests many times as many candidates as in a uniform grid, as points were counted.
 
-        That waits for the sort, unless it need not be known `at_once`: every eighth call then says it of the points of
-        the eighth call before. Cells that were asked for stay.
+        That waits for the sort, unless it need not be known `at_once`: every sixteenth call then says it of the points
+        of the sixteenth call before. Cells that were asked for stay.
         """
         if self._plan.requested:
             return False
-        sections = self._placed.cells.sections
-        held = self._counts.now(sections) if at_once else self._counts.before(sections)
-        return held is not None and self._tests_by_counts(held) > self._most_tests
+        plan, sections = self._plan, self._placed.cells.sections
+        found = (self._counts.now(sections), plan) if at_once else self._counts.before(sections, plan)
+        return found is not None and self._tests_by_counts(*found) > self._most_tests
 
     @functools.cached_property
     def _most_tests(self) -> float:
@@ -286,9 +286,9 @@ class FennsStructure(SearchStructure):
         others = float(held @ held) / max(1, self.problem.n) - 1
         return others / volume if volume > 0 < others and math.isfinite(others / volume) else 0.0
 
-    def _tests_by_counts(self, held: npt.NDArray[np.float64]) -> float:
+    def _tests_by_counts(self, held: npt.NDArray[np.float64], plan: FennsPlan) -> float:
         """Candidates that a query tests on average, as points were counted; those that fill a tile again cost more."""
-        plan, radius, n = self._plan, self.problem.radius, max(1, self.problem.n)
+        radius, n = self.problem.radius, max(1, self.problem.n)
         density, sides = self._surveyed.survey.density(radius), plan.grid.sides
         seen = np.minimum(held * math.prod(1 + 2 * radius / side for side in sides), n)
         if not plan.config.tile:

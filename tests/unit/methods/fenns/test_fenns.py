@@ -391,13 +391,13 @@ def has_coarse_cells(index):
 
 @pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
 def test_as_many_points_that_come_to_crowd(session, on_device):
-    """A plan for even points is made anew: at once for points of the host, with the sixteenth update for others."""
+    """A plan for even points is made anew: at once for points of the host, with update 32 for others."""
     n, radius = 20_000, 1e-4
     even, crowd = clouds.uniform(n, 3, seed=2), clouds.multiscale(n, 3, seed=1)
     index = clfrnn.build_index(even, radius, method="fenns", session=session)
     asked = clfrnn.build_index(even, radius, method="fenns", coarse_shape=9, session=session)
     there = cla.to_device(session.queue, crowd) if on_device else crowd
-    for _ in range(16 if on_device else 1):
+    for _ in range(32 if on_device else 1):
         assert has_coarse_cells(index)
         index.update(there)
         asked.update(there)
