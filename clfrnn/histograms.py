@@ -48,17 +48,23 @@ class PairCounts(_Histogram):
     edges : (bins + 1,) float64, the edges of the bins; with a line of sight those across it and those along it
     """
 
-    _ordered: npt.NDArray[np.int64]
+    #: of pairs that are counted once, those that a point has with itself; None where ordered pairs are counted
+    _own: npt.NDArray[np.int64] | None = None
     #: how many pairs a unit of volume has where points are even; None where space does not repeat on all axes
-    _density: float | None
-    _dim: int
+    _density: float | None = None
+    _dim: int = 0
 
     def __new__(  # noqa: D102, PYI034
-        cls, counts: Any, weighted: Any, edges: Any, *, ordered: Any = None, density: float | None = None, dim: int = 0
+        cls, counts: Any, weighted: Any, edges: Any, *, own: Any = None, density: float | None = None, dim: int = 0
     ) -> PairCounts:
         found = super().__new__(cls, counts, weighted, edges)
-        found._ordered, found._density, found._dim = ordered, density, dim
+        found._own, found._density, found._dim = own, density, dim
         return found
+
+    def _replace(self, **given: Any) -> PairCounts:
+        """The same with other fields, as named tuples have it; :meth:`rdf` is then that of the other counts."""
+        said = {**self._asdict(), **given}
+        return PairCounts(**said, own=self._own, density=self._density, dim=self._dim)
 
     def rdf(self) -> npt.NDArray[np.float64]:
         """The radial distribution function, float64 of the shape of `counts`: these over those of evenly spread points.
@@ -90,7 +96,8 @@ class PairCounts(_Histogram):
         else:
             volumes = _shells(self.edges, self._dim)
         even = self._density * volumes
-        return np.divide(self._ordered, even, out=np.zeros(even.shape), where=even > 0)
+        ordered = self.counts if self._own is None else 2 * self.counts - self._own
+        return np.divide(ordered, even, out=np.zeros(even.shape), where=even > 0)
 
 
 def _shells(edges: _Edges, dim: int) -> _Edges:
@@ -192,16 +199,15 @@ def pair_counts(
         )
         given = _take_weights(session, weights, query_weights, n=traversal.num_points, m=request.m, own=queries is None)
         counts, products = count_pairs(traversal, request, bins, given)
-        others = counts
+        own = np.zeros_like(counts) if half else None
         if half and include_self:  # a point is its own neighbor once, where a condition does not refuse that
-            others, _ = count_pairs(traversal, request._replace(include_self=False), bins, None)
-    ordered = counts + others if half else counts
+            own = counts - count_pairs(traversal, request._replace(include_self=False), bins, None)[0]
     systems = None if request.systems is None else session.read(request.systems)
     return PairCounts(
         counts=counts,
         weighted=products,
         edges=asked.edges if asked.along is None else (asked.edges, asked.along),
-        ordered=ordered,
+        own=own,
         density=traversal.problem.domain.pair_density(traversal.num_points, request.m, systems),
         dim=traversal.dim,
     )

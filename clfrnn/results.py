@@ -55,13 +55,18 @@ class Nearest(_Pair):
     ([[1, 2], [0, 2], [1, 0]], [5.0, 12.727922061357855])
     """
 
-    vectors: DeviceArray[np.floating[Any]]
-    shifts: DeviceArray[np.int32]
+    # None, too, for those that `_make` of named tuples makes, which knows of no more than the pair.
+    vectors: DeviceArray[np.floating[Any]] = None  # type: ignore[assignment]
+    shifts: DeviceArray[np.int32] = None  # type: ignore[assignment]
 
     def __new__(cls, indices: Any, distances: Any, vectors: Any = None, shifts: Any = None) -> Nearest:  # noqa: D102, PYI034
         found = super().__new__(cls, indices, distances)
         found.vectors, found.shifts = vectors, shifts
         return found
+
+    def _replace(self, **given: Any) -> Nearest:
+        """The same with other arrays, as named tuples have it; vectors and shifts stay unless they are given."""
+        return type(self)(**{**self._asdict(), "vectors": self.vectors, "shifts": self.shifts, **given})
 
     def to_host(self) -> HostNearest:
         """Return the same with numpy arrays, which cannot be written to; waits for the device."""

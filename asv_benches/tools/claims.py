@@ -23,15 +23,18 @@ VSTORE(clamp(p - (real)0.05 * sum / max(many, 1), (real)0, side), i, moved);
 
 
 def smoothing(session: clfrnn.Session) -> Iterator[Row]:
-    """Noise of a plane after one iteration, beside √(2/N) of what it was."""
-    yield "points in a ball", "noise left, by √(2/N) of it"
+    """Noise of a plane after one iteration by planes and by polynomials, beside √(2/N) and √(5/N) of what it was."""
+    yield "points in a ball", "noise left, by √(2/N) of it", "degree 2, by √(5/N) of it"
     rng, n = np.random.default_rng(0), 100_000
     for inside in (10, 30, 100):
         radius = (inside / n / np.pi) ** 0.5
         plane = np.column_stack([rng.random((n, 2)), rng.normal(0, radius / 15, n)]).astype(np.float32)
         inner = (abs(plane[:, :2] - 0.5) < 0.5 - 2 * radius).all(axis=1)
-        left = smooth(plane, radius, session=session).get()[inner, 2].std() / (radius / 15)
-        yield inside, f"{left / (2 / inside) ** 0.5:.2f}"
+        left = [
+            smooth(plane, radius, degree=degree, session=session).get()[inner, 2].std() / (radius / 15)
+            for degree in (1, 2)
+        ]
+        yield inside, *(f"{each / (k / inside) ** 0.5:.2f}" for each, k in zip(left, (2, 5), strict=True))
 
 
 def _unevenness(particles: np.ndarray, session: clfrnn.Session) -> float:
@@ -40,18 +43,18 @@ def _unevenness(particles: np.ndarray, session: clfrnn.Session) -> float:
 
 
 def resampling(session: clfrnn.Session) -> Iterator[Row]:
-    """500 particles on a sphere of radius 1, with noise of 0.03 by radius, and without by iterations."""
-    yield "noise", "radius over distance", "iterations", "off the sphere", "deviation of steps over their mean"
+    """Particles on a sphere of radius 1, with noise by radius, and without by iterations."""
+    yield "noise", "particles", "radius over distance", "iterations", "off the sphere", "deviation of steps over mean"
     rng = np.random.default_rng(0)
     ball = rng.normal(size=(10_000, 3))
     ball /= np.linalg.norm(ball, axis=1, keepdims=True)
-    noisy, apart = ball * rng.normal(1, 0.03, (len(ball), 1)), (4 * np.pi / 500) ** 0.5
-    runs = [(0.03, noisy, reach, 30) for reach in (3, 4, 5, 6)] + [(0, ball, 5, often) for often in (0, 30, 100)]
-    for noise, points, reach, often in runs:
-        given = {"iterations": often, "seed": 0, "session": session}
-        found = wlop(points.astype(np.float32), 500, reach * apart, **given).get()
+    runs: list[tuple[float, int, int, int]] = [(0.03, 500, reach, 30) for reach in (2, 3, 4, 5, 6)]
+    runs += [(noise, 2_000, 6, 30) for noise in (0.005, 0.02, 0.05)]
+    for noise, m, reach, often in runs + [(0.0, 500, 5, often) for often in (0, 30, 100)]:
+        points, radius = ball * rng.normal(1, noise, (len(ball), 1)), reach * (4 * np.pi / m) ** 0.5
+        found = wlop(points.astype(np.float32), m, radius, iterations=often, seed=0, session=session).get()
         off = np.linalg.norm(found, axis=1).std()
-        yield noise, reach, often, f"{off:.3f}", f"{_unevenness(found, session):.2f}"
+        yield noise, m, reach, often, f"{off:.3f}", f"{_unevenness(found, session):.2f}"
 
 
 def settling(session: clfrnn.Session) -> Iterator[Row]:

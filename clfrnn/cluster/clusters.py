@@ -32,6 +32,8 @@ class ClusterSearch:
     """What points were linked by: arguments of :func:`clfrnn.build_index`, and a condition of pairs."""
 
     distance: float
+    #: how many coordinates the points have, once these are known
+    dim: int = 0
     #: box, cell and periodic, and batch
     domain: tuple[Any, Any, Any] = (None, None, None)
     batch: Any = None
@@ -147,7 +149,7 @@ class Clusters:
         Raises
         ------
         InvalidInputError
-            The points are not as many as were searched, or cannot be searched.
+            The points are not as many as were searched, have another number of coordinates, or cannot be searched.
 
         Notes
         -----
@@ -165,12 +167,14 @@ class Clusters:
         session = choose_session(self._session, points)
         with session.lock:
             host = as_points(points, session=session).get()
-            if len(host) != len(self):
+            search = self._search
+            if host.shape != (len(self), search.dim):
                 raise InvalidInputError(
-                    f"expected the {len(self):,} points that were searched, got {len(host):,}; pass the same points",
+                    f"expected the {len(self):,} points of {search.dim} coordinates that were searched, got "
+                    f"{len(host):,} of {host.shape[1]}; pass the same points",
                     argument="points",
                 )
-            search, labels, core = self._search, np.asarray(self.labels), np.asarray(self.core)
+            labels, core = np.asarray(self.labels), np.asarray(self.core)
             spaces = spaces_of(session, host, search.distance, search.domain, search.batch)
             centers = find_centers(
                 host,

@@ -114,7 +114,7 @@ def dbscan(
         many = number_roots(session, labels, chosen)
         del chosen
         search.take_borders(core, border, labels)
-        return Clusters(labels, core, many, session, search=asked)
+        return Clusters(labels, core, many, session, search=dataclasses.replace(asked, dim=search.dim))
 
 
 def friends_of_friends(
@@ -190,7 +190,8 @@ def _search_within(
     name: str, session: Session, points: Rows, asked: ClusterSearch, *, weighted: bool = False
 ) -> LinkSearch:
     """The search that was asked for; errors call its distance by that `name`."""
-    given = {each.name: getattr(asked, each.name) for each in dataclasses.fields(asked) if each.name != "distance"}
+    names = {each.name for each in dataclasses.fields(asked)} - {"distance", "dim"}
+    given = {each: getattr(asked, each) for each in names}
     try:
         return LinkSearch(session, points, asked.distance, **given, weighted=weighted)
     except InvalidInputError as error:
@@ -205,7 +206,7 @@ def _friends(session: Session, search: LinkSearch, least: int, asked: ClusterSea
     labels, chosen = find_roots(session, links, least)
     del links  # whose memory then serves the scan
     many = number_roots(session, labels, chosen)
-    return Clusters(labels, core, many, session, search=asked)
+    return Clusters(labels, core, many, session, search=dataclasses.replace(asked, dim=search.dim))
 
 
 def _at_least_one(name: str, value: object, what: str) -> int:

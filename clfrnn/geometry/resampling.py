@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..api import build_index
+from ..api import build_index, nearest
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
@@ -28,11 +29,19 @@ __all__ = ["wlop"]
 #: Distances below this part of the radius count as such, as weights have them as divisors.
 _LEAST_DISTANCE = 1e-3
 
+#: The radius by default, in distances of evenly spread particles, by the dimension. Weights fall to 1/e within a
+#: quarter of the radius, where by these about seven particles are, on curves and on surfaces. Of fewer, those that
+#: stand off the surface push others across it by more than points pull back, and noise grows.
+_REACH = {2: 14, 3: 6}
+
+#: This number of nearest particles tells how far particles will be from each other.
+_NEAREST = 12
+
 
 def wlop(
     points: Rows,
     particles: int | Rows,
-    radius: float,
+    radius: float | Literal["auto"] = "auto",
     *,
     iterations: int = 100,
     repulsion: float = 0.45,
@@ -48,7 +57,8 @@ def wlop(
     points : (n, 2) or (n, 3) float32 or float64, finite; on the host or the device; noisy, and not evenly dense
     particles : the number of particles, which begin at points that are drawn; or their first positions, (m, dim)
     radius : scalar, of the ball of points that attract a particle, and of particles that repel it, in the points' unit;
-        four or five times the distance that particles will have from each other
+        ``"auto"`` takes 6 times the distance that particles will have from each other, in 2D 14 times, by which noise
+        falls where it is at most half of that distance
     iterations : how often all particles move
     repulsion : how far particles move away from each other, the mu of the paper; from 0 to less than 0.5
     seed : whole number for the draw; without effect on positions
@@ -102,10 +112,12 @@ def wlop(
     session = choose_session(session, points, particles)
     with session.lock:
         array, _, dim = take_cloud(session, points)
+        begin = _first_positions(session, array, particles, seed)
+        if isinstance(radius, str) and radius == "auto":
+            radius = _radius(session, begin)
         index = build_index(array, radius, method=method, session=session, **options)
         _check_square(index.radius, index.dtype, radius)
         scale = falloff(16.0, index.radius, index.dtype)
-        begin = _first_positions(session, array, particles, seed)
         m = begin.shape[0]
         among = build_index(begin, radius, method=method, session=session, **options)
         of_points, density, next_density = index.empty(index.num_points), index.empty(m), index.empty(m)
@@ -136,6 +148,20 @@ def _check_square(rounded: float, dtype: np.dtype[Any], given: Any) -> None:
         )
 
 
+def _radius(session: Session, particles: DeviceArray[Any]) -> float:
+    """The radius by default: by the area, in 2D the length, on which particles drawn at random are so near."""
+    m, dim = particles.shape
+    if m < 2:
+        raise InvalidInputError(
+            f'expected a number, as the distances of {m} particles tell none, got "auto"; pass the radius of the ball '
+            "that attracts a particle",
+            argument="radius",
+        )
+    k = min(_NEAREST, m - 1)
+    reach = float(nearest(particles, k, session=session).distances.get()[:, -1].mean(dtype=np.float64))
+    return _REACH[dim] * reach * (2 / k if dim == 2 else math.sqrt(math.pi / k))
+
+
 def _first_positions(session: Session, points: DeviceArray[Any], particles: Any, seed: int | None) -> DeviceArray[Any]:
     """Where particles begin, on the device: at some of the points, or where the caller says."""
     n, dim = points.shape
@@ -143,7 +169,8 @@ def _first_positions(session: Session, points: DeviceArray[Any], particles: Any,
         begin = as_points(particles, dtype=points.dtype, name="particles", session=session)
         if begin.shape[1] != dim:
             raise InvalidInputError(
-                f"expected {dim} coordinates, as points have, got {begin.shape[1]}", argument="particles"
+                f"expected {dim} coordinates, as points have, got {begin.shape[1]}; pass as many for each particle",
+                argument="particles",
             )
         return begin
     many = whole_number(particles)

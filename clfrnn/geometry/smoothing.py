@@ -9,13 +9,16 @@ import numpy as np
 
 from ..api import build_index
 from ..device_array import DeviceArray
+from ..errors import InvalidInputError
 from ..functions import NeighborFunction
+from ..host.numbers import shown, whole_number
 from ..methods.named import check_keywords
 from ..points.argument_types import MethodName, MethodOptions, Rows
 from ..points.sessions import choose_session
 from ..runtime.session import Session
 from .arguments import take_cloud, whole
 from .covariance import JACOBI, falloff, spread, unit_of
+from .heights import ARGUMENTS, fitted_height
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -28,6 +31,7 @@ def smooth(
     radius: float,
     *,
     iterations: int = 1,
+    degree: int = 1,
     method: MethodName = "auto",
     session: Session | None = None,
     **options: Unpack[MethodOptions],
@@ -40,6 +44,8 @@ def smooth(
     radius : scalar, of the ball whose points tell where the surface is, in the points' unit; a ball should hold some
         twenty points and be small against the surface's bends
     iterations : how often all points are moved; the surface is that of the points where they are by then
+    degree : of the polynomial over the plane of a ball; 1 projects on the plane itself, 2 follows bends, shrinks them
+        far less, and leaves more of the noise
     method, session, **options : as for :func:`clfrnn.build_index`
 
     Returns
@@ -58,15 +64,22 @@ def smooth(
     of the smallest eigenvalue of ``sum(theta_j (p_j - a) (p_j - a)')``, with ``theta_j = exp(-|p_j - x|^2 / h^2)`` and
     ``h = radius / 2``; the sums include the point itself. Points with fewer than dim neighbors stay where they are.
 
-    Of noise across a flat surface about ``sqrt(2 / N)`` remains, with N points in a ball. Where the surface bends with
-    a radius R, it moves to the inside by about ``(dim - 1) radius^2 / (16 R)`` in each iteration. Sums run in the order
-    in which neighbors are met, so that last digits may differ from run to run.
+    With ``degree=2``, ``x' = x + g(0) n``, where g is the polynomial of degree 2 over the plane through x across n
+    for which ``sum(theta_j (g(u_j) - (p_j - x) . n)^2)`` is least, and u_j is the place of p_j in that plane. A ball
+    whose points do not determine g has the plane instead: it holds fewer than 6 points, in 2D 3, or they lie on a line
+    or a conic.
 
-    Cost: that of building an index, one visit for each iteration, and an update of the index between two.
+    Of noise across a flat surface about ``sqrt(2 / N)`` remains, with N points in a ball, and ``sqrt(5 / N)`` with
+    degree 2. Where the surface bends with a radius R, planes move it to the inside by about ``(dim - 1) radius^2 /
+    (16 R)`` in each iteration, and polynomials of degree 2 to the outside by less than ``radius^4 / (64 R^3)``. Sums
+    run in the order in which neighbors are met, so that last digits may differ from run to run.
 
-    Source: Alexa, Behr, Cohen-Or, Fleishman, Levin and Silva, *Point set surfaces* (2001), for the weights and the
-    operator; Alexa and Adamson, *On normals and projection operators for surfaces defined by point sets* (2004),
-    for the plane through the mean, in place of a search for the plane and a polynomial over it.
+    Cost: that of building an index, one visit for each iteration, two with degree 2, and an update of the index
+    between two iterations.
+
+    Source: Alexa, Behr, Cohen-Or, Fleishman, Levin and Silva, *Point set surfaces* (2001), for the weights, the
+    operator and the polynomial; Alexa and Adamson, *On normals and projection operators for surfaces defined by point
+    sets* (2004), for the plane through the mean, in place of a search for the plane.
 
     Examples
     --------
@@ -76,6 +89,7 @@ def smooth(
     """
     check_keywords(smooth, method, options)
     many = whole("iterations", iterations, "the number of times that points are moved")
+    bends = _degree(degree) == 2
     session = choose_session(session, points)
     with session.lock:
         array, n, dim = take_cloud(session, points)
@@ -84,12 +98,27 @@ def smooth(
         moved = index.empty((n, dim))
         if many == 0:
             moved[...] = array
+        across = {"across": index.empty((n, dim))} if bends else {}
         for iteration in range(many):
             if iteration:
                 index.update(moved)
                 array, moved = moved, index.empty((n, dim))
-            index.visit(_projection(dim), points=array, moved=moved, unit=unit, scale=scale)
+            given: dict[str, Any] = {"points": array, "moved": moved, "unit": unit, "scale": scale, **across}
+            index.visit(_projection(dim, bends=bends), **given)
+            if bends:
+                index.visit(fitted_height(dim), **given)
         return moved
+
+
+def _degree(value: Any) -> int:
+    """1 or 2, or an error."""
+    number = whole_number(value)
+    if number not in (1, 2):
+        raise InvalidInputError(
+            f"expected 1 or 2, got {shown(value)}; pass 1 for planes, 2 for polynomials that follow bends",
+            argument="degree",
+        )
+    return number
 
 
 _FINISH = """
@@ -108,15 +137,17 @@ along = found < DIM ? 0 : along / unit;
 for (int p = 0; p < DIM; ++p) moved[i * (size_t)DIM + p] = points[i * (size_t)DIM + p] + along * v[p * DIM + least];
 """
 
+_KEEP = "for (int p = 0; p < DIM; ++p) across[i * (size_t)DIM + p] = v[p * DIM + least];"
+
 
 @functools.cache
-def _projection(dim: int) -> NeighborFunction:
-    """The function that projects points; a point itself has the weight 1."""
+def _projection(dim: int, *, bends: bool) -> NeighborFunction:
+    """The function that projects points, and keeps normals where it `bends`; a point itself has the weight 1."""
     pieces = spread(dim, "weight")
     return NeighborFunction(
-        arguments="global const real *points, global real *moved, const real unit, const real scale",
+        arguments=f"{ARGUMENTS}{', global real *across' if bends else ''}",
         preamble=JACOBI % dim,
         state=f"int found = 0; real total = 1; {pieces.state}",
         per_neighbor=f"const real weight = exp(scale * d2); ++found; total += weight;{pieces.add}",
-        finish=f"{pieces.mirror}\n{_FINISH}",
+        finish=f"{pieces.mirror}\n{_FINISH}{_KEEP if bends else ''}",
     )

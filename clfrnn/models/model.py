@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,6 +69,11 @@ class Model(abc.ABC):
         """The simulated time since the start."""
         return self.steps_done * self.dt
 
+    @property
+    def _lock(self) -> AbstractContextManager[Any]:
+        """Held while a call of one thread uses the device, for which others wait."""
+        return self.session.lock
+
     @abc.abstractmethod
     def _advance(self) -> None:
         """Take one step, not waited for; :meth:`step` counts it."""
@@ -102,7 +108,7 @@ class Model(abc.ABC):
             `n` is not such a number.
         """
         for _ in range(whole(n, "n", least=0, advice="pass the number of steps")):
-            with self.session.lock:  # the halves of a step belong together
+            with self._lock:  # the halves of a step belong together
                 self._advance()
                 self.steps_done += 1
 
@@ -195,12 +201,16 @@ class Model(abc.ABC):
         -----
         Cost: a copy of the positions and of the colors, and a wait for them.
         """
-        with self.session.lock:
+        with self._lock:
             colors = self._colors()
             return Frame(
                 step=self.steps_done,
                 time=self.time,
-                positions=self.positions.get(),
-                colors=None if colors is None else np.asarray(colors.get() if hasattr(colors, "get") else colors),
+                positions=_in_host_memory(self.positions),
+                colors=None if colors is None else _in_host_memory(colors),
                 balls=self._balls(),
             )
+
+
+def _in_host_memory(array: Any) -> npt.NDArray[Any]:
+    return np.asarray(array.get() if hasattr(array, "get") else array)

@@ -241,6 +241,6 @@ def _merged(
         session.trim()
 
     found = in_turn_on(whole.sessions, parts, whole.local, link, what="linking", progress=whole.given.progress)
-    given = whole.given
-    search = ClusterSearch(distance=distance, domain=given.domain, method=given.method, options=given.options)
+    given, dim = whole.given, whole.points.shape[1]
+    search = ClusterSearch(distance=distance, dim=dim, domain=given.domain, method=given.method, options=given.options)
     return merge(found, whole.num_points, least=least, core=core, search=search)

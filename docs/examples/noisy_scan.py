@@ -24,12 +24,12 @@ def off(points):
 
 clean = scan[radius_outliers(scan, 0.1, 10).get()]
 smoothed = smooth(clean, 0.15, iterations=2).get()
-particles = wlop(clean, 2_000, 0.4, iterations=30, seed=0).get()
+particles = wlop(clean, 2_000, iterations=30, seed=0).get()
 print(f"{len(scan):,} points, of which {len(clean):,} stay")
 print(f"off the torus: {off(clean):.3f}, smoothed {off(smoothed):.3f}, particles {off(particles):.3f}")
 
 figure = Figure(figsize=(12, 4), dpi=100, layout="constrained")
-titles = "clean", "smooth(clean, 0.15, iterations=2)", "wlop(clean, 2_000, 0.4, iterations=30)"
+titles = "clean", "smooth(clean, 0.15, iterations=2)", "wlop(clean, 2_000, iterations=30)"
 clouds = (clean, 0.1, 3), (smoothed, 0.1, 3), (particles, 0.25, 12)
 for panel, (points, radius, size), title in zip(figure.subplots(1, 3), clouds, titles, strict=True):
     outside = orient(points, normals(points, radius).normals, radius).get()

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import clfrnn
 
 from ..paper import Measurement, Numbers, Paper, Results, Section
-from . import configurations, experiments, fluid_tables, fluids, growth, steps, surfaces
+from . import configurations, experiments, fluid_tables, fluids, growth, printed, steps, surfaces
+from .surfaces import kd_trees
 
 __all__ = ["PAPER"]
 
@@ -22,9 +23,12 @@ class Part(NamedTuple):
     sections: Callable[[Results], Sequence[Section]]
 
 
-#: What is measured of its section 5.1 and of groups of points, of boxes that grow, of surfaces, then of simulations.
+#: What is measured of its section 5.1 and of groups of points, of its algorithms as printed, of libraries of k-d trees,
+#: which stand in tables of other parts, of boxes that grow, of surfaces, then of simulations.
 PARTS = (
     Part(steps.EXPERIMENTS, configurations.plan, steps.measure, experiments.sections),
+    Part(printed.EXPERIMENTS, printed.plan, printed.measure, printed.sections),
+    Part(kd_trees.EXPERIMENTS, kd_trees.plan, kd_trees.measure, lambda _: ()),
     Part(growth.EXPERIMENTS, growth.plan, growth.measure, growth.sections),
     Part(surfaces.EXPERIMENTS, surfaces.plan, surfaces.measure, surfaces.sections),
     Part(fluids.EXPERIMENTS, fluids.plan, fluids.measure, fluid_tables.sections),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from ..paper import NOTHING, Measurement, Panel, Plot, Results, Section, Table
-from .fluids import PARTS_OF_RUN, SCALES_OF_FLUIDS, WAYS, Sizes, falling, fluid
+from .fluids import PARTS_OF_RUN, SCALES_OF_FLUIDS, WAYS, Sizes, falling, fluid, springs
 from .published import GROUP_RATES
 
 __all__ = ["RATES", "sections"]
@@ -27,9 +27,28 @@ RATES: Mapping[int, tuple[float, float]] = {
 
 
 def sections(results: Results) -> list[Section]:
-    """The fluid, then the groups."""
+    """The spheres, the fluid, then the groups."""
     sizes = SCALES_OF_FLUIDS[results.scale]
-    return [_fluids(results, sizes), _groups(results, sizes)]
+    return [_springs(results, sizes), _fluids(results, sizes), _groups(results, sizes)]
+
+
+def _springs(results: Results, sizes: Sizes) -> Section:
+    """Figures 18 and 19, as the paper has them."""
+    runs = {f"{n:,}": (RATES.get(n), partial(springs, sizes, n)) for n in sizes.fluid}
+    largest = sizes.fluid[-1]
+    return Section(
+        title="Figures 18 and 19: spheres that springs push apart",
+        note=(
+            f"{sizes.steps:,} steps of `clfrnn.models.Spheres` in 3D, a block that falls apart in a box: the forces of "
+            "Green's program, which the paper's simulation is, in one search and one update a step. Milliseconds of a "
+            "step are the mean, each step waited for; steps a second are by the wall clock, without waits. *Rebuilt* "
+            "counts steps in which the tree made its order anew (in the paper 33 of 2,000, with 250,000 particles), "
+            "and *longest* is the longest step with the tree. The paper's times of single steps are drawn without "
+            "numbers."
+        ),
+        tables=[_table(results, "spheres", runs)],
+        plot=_plot(results, "springs", f"{largest:,} spheres", sizes.steps, partial(springs, sizes, largest)),
+    )
 
 
 def _fluids(results: Results, sizes: Sizes) -> Section:
@@ -39,12 +58,9 @@ def _fluids(results: Results, sizes: Sizes) -> Section:
     return Section(
         title="Figures 18 and 19: a fluid",
         note=(
-            f"{sizes.steps:,} steps of `clfrnn.models.Fluid` in 3D, a column of water that breaks down in a tank. The "
-            "paper's simulation is Green's particles, pushed apart by springs in one search a step; here a step is two "
-            "visits, for densities and for forces, and one update. Milliseconds of a step are the mean, each step "
-            "waited for; steps a second are by the wall clock, without waits. *Rebuilt* counts steps in which the tree "
-            "made its order anew (in the paper 33 of 2,000, with 250,000 particles), and *longest* is the longest step "
-            "with the tree. The paper's times of single steps are drawn without numbers."
+            f"{sizes.steps:,} steps of `clfrnn.models.Fluid` in 3D, a column of water that breaks down in a tank. A "
+            "step is two visits, for densities and for forces, and one update, where the paper's has one search. "
+            "Columns as for the spheres."
         ),
         tables=[_table(results, "particles", runs)],
         plot=_plot(results, "fluid", f"{largest:,} particles", sizes.steps, partial(fluid, sizes, largest)),
@@ -62,7 +78,7 @@ def _groups(results: Results, sizes: Sizes) -> Section:
             f"{sizes.falling_steps:,} steps of {sizes.falling:,} particles in three groups, as those of figure 20, "
             "which fall to the floor and push each other where they are nearer than a diameter, half the mean "
             "distance in their group at the start. Each searches within the radius of its group, 3 r, 2 r or r, where "
-            "r is a share of the diagonal; cells of the grids are made for the largest. Columns as for the fluid."
+            "r is a share of the diagonal; cells of the grids are made for the largest. Columns as for the spheres."
         ),
         tables=[_table(results, "r / L", runs)],
         plot=_plot(results, "falling", f"r = {radius:g} L", sizes.falling_steps, partial(falling, sizes, radius)),

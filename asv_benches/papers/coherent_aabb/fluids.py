@@ -1,4 +1,4 @@
-"""What is measured of the paper's simulations: water that breaks down, and three groups of particles that fall."""
+"""What is measured of the paper's simulations: water, spheres that springs push apart, and three groups that fall."""
 
 from __future__ import annotations
 
@@ -11,14 +11,25 @@ from typing import Any
 import numpy as np
 
 import clfrnn
-from clfrnn.models import Fluid
+from clfrnn.models import Fluid, Spheres
 
 from ..clock import stage_seconds, unprofiled
 from ..paper import Measurement, Numbers
 from .falling import Falling
 from .steps import DisagreementError
 
-__all__ = ["EXPERIMENTS", "PARTS_OF_RUN", "SCALES_OF_FLUIDS", "WAYS", "Sizes", "falling", "fluid", "measure", "plan"]
+__all__ = [
+    "EXPERIMENTS",
+    "PARTS_OF_RUN",
+    "SCALES_OF_FLUIDS",
+    "WAYS",
+    "Sizes",
+    "falling",
+    "fluid",
+    "measure",
+    "plan",
+    "springs",
+]
 
 WAYS = ("aabb_tree", "uniform_grid", "strips")
 
@@ -37,7 +48,7 @@ WARM_UP = 2
 class Sizes:
     """The sizes of a scale."""
 
-    #: figures 18 and 19: particles of the fluid, and steps
+    #: figures 18 and 19: particles of the fluid and of the spheres, and steps
     fluid: Sequence[int]
     steps: int
     #: figure 20: particles of all groups, radii of the last group as shares of the diagonal, and steps
@@ -64,6 +75,11 @@ def fluid(sizes: Sizes, n: int, way: str) -> Measurement:
     return Measurement.of(experiment="fluid", n=n, steps=sizes.steps, way=way)
 
 
+def springs(sizes: Sizes, n: int, way: str) -> Measurement:
+    """Figures 18 and 19 by the paper's own forces: so many steps of a block of spheres that falls apart."""
+    return Measurement.of(experiment="springs", n=n, steps=sizes.steps, way=way)
+
+
 def falling(sizes: Sizes, radius: float, way: str) -> Measurement:
     """Figure 20 with points that move: groups that fall, each with a radius of its own."""
     return Measurement.of(experiment="falling", n=sizes.falling, radius=radius, steps=sizes.falling_steps, way=way)
@@ -74,6 +90,7 @@ def plan(scale: str) -> list[Measurement]:
     sizes = SCALES_OF_FLUIDS[scale]
     return [
         *(fluid(sizes, n, way) for n in sizes.fluid for way in WAYS),
+        *(springs(sizes, n, way) for n in sizes.fluid for way in WAYS),
         *(falling(sizes, radius, way) for radius in sizes.radii for way in WAYS),
     ]
 
@@ -92,6 +109,14 @@ def _fluid(session: clfrnn.Session, n: int, steps: int, way: str) -> Numbers:
     return numbers | {"time": water.time, "front": water.front()}
 
 
+def _springs(session: clfrnn.Session, n: int, steps: int, way: str) -> Numbers:
+    def start(session: clfrnn.Session, **options: float) -> Spheres:
+        return Spheres(n, session=session, method=way, **options)
+
+    heap, numbers = _run(session, start, steps, way)
+    return numbers | {"height": float(heap.positions.get()[:, 2].mean())}
+
+
 def _falling(session: clfrnn.Session, n: int, radius: float, steps: int, way: str) -> Numbers:
     def start(session: clfrnn.Session, **options: float) -> Falling:
         return Falling(n, radius, session=session, method=way, **options)
@@ -100,7 +125,7 @@ def _falling(session: clfrnn.Session, n: int, radius: float, steps: int, way: st
     return numbers | {"height": float(groups.positions.get()[:, 1].mean())}
 
 
-EXPERIMENTS: dict[str, Callable[..., Numbers]] = {"fluid": _fluid, "falling": _falling}
+EXPERIMENTS: dict[str, Callable[..., Numbers]] = {"fluid": _fluid, "springs": _springs, "falling": _falling}
 
 
 def _run(session: clfrnn.Session, start: Callable[..., Any], steps: int, way: str) -> tuple[Any, dict[str, float]]:

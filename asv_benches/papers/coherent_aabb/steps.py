@@ -27,7 +27,7 @@ from ..clock import stage_seconds
 from ..paper import Measurement, Numbers
 from .scenes import Groups, cube, diagonal, displacements, groups, radius_of
 
-__all__ = ["DisagreementError", "measure", "update_seconds"]
+__all__ = ["DisagreementError", "compare", "expected", "measure", "resting", "typical", "update_seconds"]
 
 #: Steps before those that are timed: everything is compiled, and the pool is filled.
 WARM_UP = 3
@@ -61,7 +61,7 @@ def measure(session: clfrnn.Session, measurement: Measurement) -> Numbers:
 
 def _moving(session: clfrnn.Session, n: int, reach: float, radius: float, way: str, steps: int) -> Numbers:
     """Seconds of a step of points that move: the mean, as the paper's; how many of them made an order anew."""
-    start, positions = _resting(session, n), _positions(session, n, reach, steps)
+    start, positions = resting(session, n), _positions(session, n, reach, steps)
     own = radius * diagonal()
     index = clfrnn.build_index(start, own, method=way, session=session)
     for _ in range(WARM_UP):
@@ -73,8 +73,8 @@ def _moving(session: clfrnn.Session, n: int, reach: float, radius: float, way: s
         rebuilt += index.last_update == "rebuilt"
     index.check()
     counts = index.count().get()
-    _compare(counts, _expected(session, positions[-1], own))
-    lists = _typical(session, index.query)
+    compare(counts, expected(session, positions[-1], own))
+    lists = typical(session, index.query)
     update, count, both = (statistics.fmean(column) for column in zip(*spans, strict=True))
     return {
         "step": both,
@@ -88,14 +88,14 @@ def _moving(session: clfrnn.Session, n: int, reach: float, radius: float, way: s
 
 def _scheme(session: clfrnn.Session, n: int, radius: float, way: str, steps: int) -> Numbers:  # noqa: ARG001
     """Seconds of a count, of queries by themselves or in packs."""
-    points, reach = _resting(session, n), radius * diagonal()
+    points, reach = resting(session, n), radius * diagonal()
     index = build_by(Primary() if way == "primary" else AabbTree(), session, points, reach)
     structure = structure_of(index)
     assert isinstance(structure, TreeStructure)
     counts = index.count().get()
-    _compare(counts, _expected(session, points, reach))
+    compare(counts, expected(session, points, reach))
     return {
-        "count": _typical(session, index.count),
+        "count": typical(session, index.count),
         "packed": float(structure.config.packed),
         "neighbors": float(counts.mean()),
     }
@@ -104,7 +104,7 @@ def _scheme(session: clfrnn.Session, n: int, radius: float, way: str, steps: int
 def _radius(session: clfrnn.Session, n: int, radius: float, way: str) -> Numbers:
     """Seconds and bytes of lists, and of the nearest neighbors, of queries that are no points."""
     reach = radius * diagonal()
-    points, queries = _resting(session, n), _resting(session, n, 1)
+    points, queries = resting(session, n), resting(session, n, 1)
     numbers: dict[str, float] = {}
     for what in ("lists", "nearest"):
         own = _apart(session)
@@ -117,10 +117,10 @@ def _radius(session: clfrnn.Session, n: int, radius: float, way: str) -> Numbers
         numbers[f"{what}_bytes"] = float(own.pooled_bytes)
         if what == "lists":
             del found
-        numbers[what] = _typical(own, search)
+        numbers[what] = typical(own, search)
     numbers["kept"] = float(sum(index.nbytes.values()))
     counts = index.count(queries).get()
-    _compare(counts, _expected(session, points, reach, queries))
+    compare(counts, expected(session, points, reach, queries))
     _compare_nearest(session, points, reach, queries, found)
     numbers["neighbors"] = float(counts.mean())
     return numbers
@@ -133,11 +133,11 @@ def _dimension(session: clfrnn.Session, n: int, dim: int, neighbors: int, way: s
     points = _on(session, host)
     index = clfrnn.build_index(points, reach, method=way, session=session)
     counts = index.count().get()
-    _compare(counts, _expected(session, points, reach))
+    compare(counts, expected(session, points, reach))
     return {
-        "update": _typical(session, lambda: index.update(points)),
-        "count": _typical(session, index.count),
-        "lists": _typical(session, index.query),
+        "update": typical(session, lambda: index.update(points)),
+        "count": typical(session, index.count),
+        "lists": typical(session, index.query),
         "radius": reach / diagonal(dim),
         "neighbors": float(counts.mean()),
     }
@@ -154,7 +154,7 @@ def _update(session: clfrnn.Session, n: int, way: str, radius: float) -> Numbers
     seconds = update_seconds(session, index, here, there, anew=way == "rebuild")
     index.check()
     index.update(there)
-    _compare(index.count().get(), _expected(session, there, reach))
+    compare(index.count().get(), expected(session, there, reach))
     return {"update": statistics.median(seconds), "timed": float(len(seconds))}
 
 
@@ -168,8 +168,8 @@ def _groups(session: clfrnn.Session, n: int, radius: float, way: str) -> Numbers
         return index.count(radius=radii)
 
     counts = step().get()
-    _compare(counts, _expected(session, points, scene.largest, own=radii))
-    return {"step": _typical(session, step), "neighbors": float(counts.mean())}
+    compare(counts, expected(session, points, scene.largest, own=radii))
+    return {"step": typical(session, step), "neighbors": float(counts.mean())}
 
 
 EXPERIMENTS: dict[str, Callable[..., Numbers]] = {
@@ -205,7 +205,7 @@ def update_seconds(
     return seconds
 
 
-def _typical(session: clfrnn.Session, step: Callable[[], object]) -> float:
+def typical(session: clfrnn.Session, step: Callable[[], object]) -> float:
     """The median time of a step."""
     seconds: list[float] = []
     for _ in range(WARM_UP):
@@ -223,11 +223,12 @@ def _apart(session: clfrnn.Session) -> clfrnn.Session:
     return own
 
 
-def _compare(counts: np.ndarray[Any, Any], expected: np.ndarray[Any, Any]) -> None:
-    if not np.array_equal(counts, expected):
-        wrong = np.count_nonzero(counts != expected)
+def compare(counts: np.ndarray[Any, Any], others: np.ndarray[Any, Any]) -> None:
+    """Raise where the counts of two ways differ."""
+    if not np.array_equal(counts, others):
+        wrong = np.count_nonzero(counts != others)
         raise DisagreementError(
-            f"{counts.sum(dtype=np.int64):,} neighbors where {expected.sum(dtype=np.int64):,} are expected, and other "
+            f"{counts.sum(dtype=np.int64):,} neighbors where {others.sum(dtype=np.int64):,} are expected, and other "
             f"counts at {wrong:,} points"
         )
 
@@ -240,7 +241,7 @@ def _compare_nearest(
         raise DisagreementError("other nearest neighbors than expected: their distances differ")
 
 
-def _expected(
+def expected(
     session: clfrnn.Session,
     points: cla.Array,
     radius: float,
@@ -260,7 +261,7 @@ def _on(session: clfrnn.Session, host: np.ndarray[Any, Any]) -> cla.Array:
 
 
 @functools.lru_cache(maxsize=2)
-def _resting(session: clfrnn.Session, n: int, seed: int = 0) -> cla.Array:
+def resting(session: clfrnn.Session, n: int, seed: int = 0) -> cla.Array:
     """Uniform points on the device."""
     return _on(session, cube(n, seed=seed))
 

@@ -72,7 +72,7 @@ def test_groups_have_radii_and_sides_alike():
 def test_a_way_that_differs_has_failed(session, monkeypatch):
     axes = configurations.AXES["tiny"]
     case = configurations.ball(axes, 0.1, "aabb_tree")
-    monkeypatch.setattr(steps, "_expected", lambda *_, **__: np.zeros(axes.spheres, np.int32))
+    monkeypatch.setattr(steps, "expected", lambda *_, **__: np.zeros(axes.spheres, np.int32))
     with pytest.raises(
         steps.DisagreementError, match=r"neighbors where 0 are expected, and other counts at \d+ points"
     ):

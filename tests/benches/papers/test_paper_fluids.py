@@ -26,11 +26,12 @@ def results(numbers):
     return paper.Results(scale="paper", plan=coherent_aabb.plan("paper"), numbers=numbers, failures={})
 
 
-@pytest.mark.parametrize("experiment", ["fluid", "falling"])
+@pytest.mark.parametrize("experiment", ["fluid", "springs", "falling"])
 def test_a_run_counts_its_new_orders_and_shows_its_course(session, experiment):
     sizes = fluids.SCALES_OF_FLUIDS["tiny"]
     case = {
         "fluid": fluids.fluid(sizes, sizes.fluid[0], "aabb_tree"),
+        "springs": fluids.springs(sizes, sizes.fluid[0], "aabb_tree"),
         "falling": fluids.falling(sizes, sizes.radii[0], "aabb_tree"),
     }[experiment]
 
@@ -63,10 +64,12 @@ def test_tables_show_the_papers_rates_beside_the_runs():
     for way, second in zip(fluids.WAYS, (0.002, 0.005, 0.001), strict=True):
         found = {"step": second, "rate": 1 / second, "rebuilt": 7.0, "longest": 0.01, "neighbors": 50.0, "part_00": 1.0}
         numbers[fluids.fluid(SIZES, 250_000, way)] = found
+        numbers[fluids.springs(SIZES, 250_000, way)] = found
         numbers[fluids.falling(SIZES, 0.01, way)] = found
-    fluid, groups = coherent_aabb.sections(results(numbers))
+    springs, fluid, groups = coherent_aabb.sections(results(numbers))
     ours = ["50.0", "2.000", "5.000", "1.000", "500.0", "200.0", "1,000.0", "7", "10.000", "2.50x"]
 
+    assert springs.tables[0].rows == fluid.tables[0].rows
     assert fluid.tables[0].rows[-1] == ["250,000", "13.84", "3.662", *ours]
     assert groups.tables[0].rows[-1] == ["0.01", "62", "0.4", *ours]
     assert fluid.tables[0].rows[0] == ["50,000", "60.98", "21.75", *[paper.NOTHING] * 10]

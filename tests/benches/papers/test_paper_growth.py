@@ -26,12 +26,18 @@ def test_volumes_are_those_of_the_boxes_around_leaves():
 def test_boxes_grow_and_an_order_is_made_anew(session, monkeypatch):
     monkeypatch.setattr(growth, "LEAF", 4)
     monkeypatch.setitem(growth.WALKS, "tiny", growth.Walk(n=300, steps=6, reach=0.1, radius=0.05, stride=3))
-    (case,) = growth.plan("tiny")
+    fall, case = growth.plan("tiny")
     numbers = growth.measure(session, case)
     assert numbers["growth 3"] > numbers["median 3"] > 1
     assert numbers["fitted, rebuilt"] == 0 < numbers["renewed, rebuilt"]
-    results = paper.Results(scale="tiny", plan=[case], numbers={case: numbers}, failures={})
-    (section,) = growth.sections(results)
+    fallen = growth.measure(session, fall)
+    assert fallen["growth 4"] > max(1, fallen["median 4"])
+    assert fallen["moved"] > 0
+    plan = [fall, case]
+    results = paper.Results(scale="tiny", plan=plan, numbers={fall: fallen, case: numbers}, failures={})
+    simulated, section = growth.sections(results)
+    assert [row[0] for row in simulated.tables[0].rows] == ["2", "4"]
+    assert not any(paper.NOTHING in row for row in simulated.tables[0].rows)
     assert [row[0] for row in section.tables[0].rows] == ["3", "6"]
     assert not any(paper.NOTHING in row for row in section.tables[0].rows)
     points = growth.cube(60)

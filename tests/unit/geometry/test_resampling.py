@@ -66,6 +66,25 @@ def test_particles_are_even_and_near_the_surface(session):
     assert unevenness(found) < 0.5 * unevenness(points[:200])
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+def test_noise_falls_by_the_default_radius(session, dim):
+    """Noise of a quarter of the distance of particles; with two of these distances for the radius it grows."""
+    many, m = (3000, 100) if dim == 2 else (3000, 300)
+    apart = 2 * np.pi / m if dim == 2 else np.sqrt(4 * np.pi / m)
+    rng = np.random.default_rng(7)
+    points = rng.normal(size=(many, dim))
+    points *= rng.normal(1, apart / 4, (many, 1)) / np.linalg.norm(points, axis=1, keepdims=True)
+
+    def noise(**given):
+        found = wlop(points, m, iterations=20, seed=4, session=session, **given).get()
+        return (np.linalg.norm(found, axis=1) - 1).std()
+
+    assert noise() < 0.5 * apart / 4 < apart / 4 < noise(radius=2 * apart)
+    for few in (0, 1):
+        with pytest.raises(clfrnn.InvalidInputError, match=f"radius: expected a number, as the distances of {few} "):
+            wlop(points, few, session=session)
+
+
 def test_where_particles_begin(session):
     points = noisy_ball(N, 3, np.float32)
     drawn = [wlop(points, 9, 0.5, iterations=0, seed=seed, session=session).get() for seed in (1, 1, 2)]

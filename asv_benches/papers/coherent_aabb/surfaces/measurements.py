@@ -38,12 +38,14 @@ def measure(session: clfrnn.Session, measurement: Measurement) -> Numbers:
     return EXPERIMENTS[str(facts.pop("experiment"))](session, **facts)
 
 
-def _smoothing(session: clfrnn.Session, shape: str, n: int, support: int, iterations: int, way: str) -> Numbers:
+def _smoothing(
+    session: clfrnn.Session, shape: str, n: int, support: int, iterations: int, way: str, degree: int = 1
+) -> Numbers:
     """Points that move onto the surface through them; two iterations are compared with those of `strips`."""
     cloud, radius = _sampled(shape, n, NOISE), reach(support, n)
 
     def run(session: clfrnn.Session, points: Any, _: Any, *, many: int = iterations, method: str = way) -> Any:
-        return smooth(points, radius, iterations=many, method=method, session=session)
+        return smooth(points, radius, iterations=many, degree=degree, method=method, session=session)
 
     twice = functools.partial(run, session, cloud.points, None, many=2)
     _compare_positions(twice().get(), twice(method="strips").get(), radius)

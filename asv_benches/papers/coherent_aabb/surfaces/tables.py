@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from ...paper import Measurement, Panel, Plot, Results, Section, Table, range_text
 from ...shapes import DIAGONAL, NOISE
-from .statues import FIELDS, KITTEN, SCALES_OF_STATUES, SMOOTHED, WAYS, Sizes, field, smoothing, wlop
+from .kd_trees import LIBRARIES
+from .kd_trees import field as kd_field
+from .statues import ANN, FIELDS, KITTEN, SCALES_OF_STATUES, SMOOTHED, WAYS, Sizes, field, smoothing, wlop
 
 __all__ = ["sections"]
 
@@ -31,15 +33,17 @@ def sections(results: Results) -> list[Section]:
     """What the three have in common, then each of them."""
     sizes = SCALES_OF_STATUES[results.scale]
     smoothed, spread, fields = _smoothed(sizes), _spread(sizes), _fields(sizes)
+    bent = _smoothed(sizes, degree=2)
     return [
         _overview(results, {"smoothing": smoothed, "WLOP": spread, "distance fields": fields}),
         Section(
             title="Figure 14: smoothing",
             note=(
                 f"`smooth` in {sizes.iterations} iterations, with the paper's support as the radius. {_LISTED} The "
-                "paper projects on polynomials over planes, `smooth` on planes."
+                "paper projects on polynomials over planes. The first two tables are of planes, one visit for each "
+                "iteration, and the next two of polynomials of degree 2 over them (`degree=2`), two visits."
             ),
-            tables=_tables(results, smoothed),
+            tables=[*_tables(results, smoothed), *_tables(results, bent)],
         ),
         Section(
             title="Figure 15: WLOP",
@@ -58,7 +62,7 @@ def sections(results: Results) -> list[Section]:
                 "paper has 257³ nodes in all, and prints one time. The surface itself is contoured on the host and is "
                 "in no time here, as in the paper. *Defined* is the share of nodes that have a point within r."
             ),
-            tables=_tables(results, fields, ("defined", "defined", ".3f")),
+            tables=[*_tables(results, fields, ("defined", "defined", ".3f")), _libraries(results, sizes)],
         ),
     ]
 
@@ -66,13 +70,13 @@ def sections(results: Results) -> list[Section]:
 _LISTED = "The paper's times are those of its searches, which list neighbors, and the wall clock's in its second table."
 
 
-def _smoothed(sizes: Sizes) -> list[Row]:
+def _smoothed(sizes: Sizes, degree: int = 1) -> list[Row]:
     many = 30
     return [
         Row(
             one.model,
             one.points,
-            [smoothing(sizes, one, way) for way in WAYS],
+            [smoothing(sizes, one, way, degree) for way in WAYS],
             (many * MS * one.tree[0], many * MS * one.grid[0]),
             (MS * one.tree[1], MS * one.grid[1]),
         )
@@ -169,6 +173,20 @@ def _tables(
         Table(header=("model, points", "stand-in, points", name, *paper, *WAYS), rows=kernels, words=2),
         Table(header=("model, points", "stand-in, points", *paper, *(f"{w}: wall" for w in WAYS)), rows=walls, words=2),
     ]
+
+
+def _libraries(results: Results, sizes: Sizes) -> Table:
+    """Table 3 by libraries that are in the place of ANN."""
+    rows = [
+        [
+            f"{one.model}, {one.points:,}",
+            f"{MS * ANN[one.model]:,.0f}",
+            results.text(field(sizes, one, WAYS[0]), "wall", ",.1f", scale=MS),
+            *(results.text(kd_field(sizes, one, library), "wall", ",.0f", scale=MS) for library in LIBRARIES),
+        ]
+        for one in FIELDS
+    ]
+    return Table(header=("model, points", "paper: ANN", f"{WAYS[0]}: wall", *LIBRARIES), rows=rows)
 
 
 def _cells(results: Results, row: Row, name: str) -> list[str]:
