@@ -130,8 +130,8 @@ class PointUpdates:
         dim = self._structure.problem.dim
         if points.shape[1] != dim:
             raise InvalidInputError(
-                f"expected shape (n, {dim}), as the index has, got {points.shape}; "
-                "build a new index for another number of coordinates",
+                f"expected shape (n, {dim}), as the points before, got {points.shape}; "
+                "build anew for another number of coordinates",
                 argument="points",
             )
 
