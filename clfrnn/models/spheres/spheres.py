@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,11 +13,12 @@ import pyopencl as cl
 import clfrnn
 
 from ..arguments import dimension, positive, real, repeatable_options, rows, whole
+from ..controls import Action, Controls, Handle, Slider
 from ..halves import HalvedModel
 from .contacts import ENERGIES, MOVE
 from .material import Collider, material
 from .material import collider as checked_collider
-from .start import block, block_radius
+from .start import ball, block, block_radius
 
 __all__ = ["Spheres"]
 
@@ -149,7 +151,7 @@ class Spheres(HalvedModel):
         self._positions, self._moved = self.index.empty(start.shape), self.index.empty(start.shape)
         self._positions.set(start)
         self.velocities, self._changed = self.index.zeros(start.shape), self.index.zeros(start.shape)
-        self._layers = start[:, -1].copy()
+        self._start, self._dropped = start, 0
 
     def __repr__(self) -> str:
         return f"<Spheres: {self.n:,} in {self.dim}D, {self.dtype}, after {self.steps_done:,} steps, {self.index}>"
@@ -192,6 +194,68 @@ class Spheres(HalvedModel):
             self._changed.set(velocities)
             self._visited = False  # what it has computed is overwritten
             self._move()
+
+    def reset(self) -> None:
+        """Put all spheres back to where they were at the start, at rest; numbers and the collider stay."""
+        self.place(self._start)
+
+    def drop_ball(self, n: int | None = None) -> None:
+        """Take some of the spheres out of the box and drop them into it again as a ball, from the middle of its top.
+
+        Parameters
+        ----------
+        n : how many; by default an eighth of all, at least 1. Each call takes the spheres behind those of the call
+            before, and begins again behind the last one.
+
+        Raises
+        ------
+        InvalidInputError
+            `n` is not a whole number from 1 to the number of spheres.
+        DeviceMemoryError
+            There is no memory for the new cells; the spheres are then where they were.
+
+        Notes
+        -----
+        The ball is at rest, and nearly touches the top; where other spheres or the collider are in its place, springs
+        push them apart. Cost: that of :meth:`place`, and copies of positions and velocities to the host.
+        """
+        many = max(1, self.n // 8) if n is None else whole(n, "n", least=1, advice="pass how many spheres to drop")
+        if many > self.n:
+            raise clfrnn.InvalidInputError(
+                f"expected at most {self.n:,}, the number of spheres, got {many:,}; pass fewer", argument="n"
+            )
+        with self.session.lock:
+            positions, velocities = self._positions.get(), self.velocities.get()
+            chosen = (self._dropped + np.arange(many)) % self.n
+            positions[chosen], velocities[chosen] = ball(many, self.dim, self.radius), 0
+            self.place(positions, velocities)
+            self._dropped = (self._dropped + many) % self.n
+
+    def controls(self) -> Controls:
+        """Gravity and the numbers of contacts by sliders, a ball to drop, a reset, and the collider to drag."""
+        ends = {
+            "gravity": (0.0, 4.0),
+            "global_damping": (0.98, 1.0),
+            "damping": (0.0, 2 / self.radius),
+            "attraction": (0.0, 2.5 / self.radius / self.radius),
+        }
+        sliders = [
+            Slider(
+                name=name.replace("_", " "),
+                low=min(low, value),
+                high=max(high, value),
+                value=value,
+                change=functools.partial(setattr, self, name),
+            )
+            for name, (low, high) in ends.items()
+            for value in (float(getattr(self, name)),)
+        ]
+        actions = (
+            Action(key="1", name="reset", act=self.reset),
+            Action(key="2", name="drop a ball", act=self.drop_ball),
+        )
+        handle = self.collider and Handle(center=self.collider[0], radius=self.collider[1], move=self.move_collider)
+        return Controls(sliders=sliders, actions=actions, handle=handle)
 
     def move_collider(self, center: Sequence[float], radius: float | None = None) -> None:
         """Move the ball that pushes spheres away; it acts from there from the next step on.
@@ -264,7 +328,7 @@ class Spheres(HalvedModel):
 
     def _colors(self) -> npt.NDArray[Any]:
         """The layer of the block in which each was at the start."""
-        return self._layers
+        return self._start[:, -1]
 
     def _drawn_radius(self) -> float:
         return self.radius
