@@ -1,8 +1,12 @@
 """The few commands that people repeat: ``nox -s tests``, ``nox -s lint docs``; ``nox -l`` lists them."""
 
 import json
+import platform
 import re
+import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import nox
 
@@ -33,6 +37,33 @@ def docs(session: nox.Session) -> None:
     """Build the pages; a warning is an error."""
     session.install("-e", ".[docs]")
     session.run("sphinx-build", "-q", "-W", "-E", "-b", "html", "docs", "docs/_build")
+
+
+@nox.session
+def package(session: nox.Session) -> None:
+    """Build the wheel and the sdist into ``dist``, and check them; a tag behind ``--`` must be that of the version."""
+    session.install("build", "twine", "check-wheel-contents", "cffconvert")
+    session.run("cffconvert", "--validate")
+    shutil.rmtree("dist", ignore_errors=True)
+    session.run("python", "-m", "build", "-o", "dist")
+    built = sorted(map(str, Path("dist").iterdir()))
+    session.run("twine", "check", "--strict", *built)
+    session.run("check-wheel-contents", *(each for each in built if each.endswith(".whl")))
+    for tag in session.posargs:
+        if not Path("dist", f"clfrnn-{tag.removeprefix('v')}.tar.gz").is_file():
+            session.error(f"expected the tag of the version in clfrnn/version.py, got {tag}: {', '.join(built)}")
+
+
+@nox.session(python=["3.10", "3.11", "3.12", "3.13", "3.14"])
+def installed(session: nox.Session) -> None:
+    """Try the wheel in ``dist`` away from the checkout: the command, and a search where pip has a driver for it."""
+    (wheel,) = Path("dist").resolve().glob("*.whl")
+    example = Path("docs/examples/first_search.py").resolve()
+    session.install(f"{wheel}[pocl]")
+    session.chdir(session.create_tmp())
+    session.run("clfrnn", "--version")
+    if sys.platform == "linux" and platform.machine() == "x86_64":
+        session.run("python", example)
 
 
 @nox.session

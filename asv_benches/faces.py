@@ -1,4 +1,4 @@
-"""Faces of other libraries beside these libraries: the calls of `docs/coming-from-*.md`, by both, in turns.
+"""Faces of other libraries beside these libraries: the calls of `docs/start/coming-from-*.md`, by both, in turns.
 
 Milliseconds on the wall clock: the medians of some turns, and their ratio. Libraries that are not installed are left
 out. With ``--tensors``, graphs of tensors beside the same list of arrays on the device, and each way in which arrays
@@ -112,7 +112,7 @@ def print_beside_libraries(session: clfrnn.Session, sizes: dict[str, int]) -> No
                 times[name].append(1e3 * (time.perf_counter() - started))
         medians = {name: statistics.median(each) for name, each in times.items()}
         for name, median in medians.items():
-            row(f"`{face}`", f"{n:,}", name, f"{median:.0f}", f"{median / medians['clfrnn']:.1f}")
+            row(f"`{face}`", f"{n:,}", name, f"{median:,.2f}", f"{median / medians['clfrnn']:.2f}")
 
 
 def print_tensors(session: clfrnn.Session, n: int) -> None:

@@ -1,4 +1,4 @@
-"""The figures of docs/models/index.md: what a step of each model takes, on the device and in a loop.
+"""The figures of docs/guides/models/index.md: what a step of each model takes, on the device and in a loop.
 
 Time in kernels is the median of 25 steps. A loop is waited for at its end, in a session as users have it; its time is
 the least of three. Both begin when a model has run for some steps, as written in its row.

@@ -1,10 +1,11 @@
-"""Clouds in parts: one device beside two, and a cloud on disk that is larger than its byte budget.
+"""The bars of clouds in parts: two devices beside one, and a cloud on disk that is larger than its byte budget.
 
 Milliseconds by the wall until the queues of all devices have ended, the median of nine, and how many times faster
-several devices are than one. Points, lists and counts stay on the devices; the cloud was divided before. Two GPUs of a
-host are taken where there are two; of a CPU its sub-devices stand for devices, which show that it works and not how
-fast it is. With ``--budget``, a memory-mapped cloud is counted within a tenth of the bytes that all of it would take,
-beside a count without a budget, both from the file to counts in host memory.
+two devices are than one, beside the bar; and a cloud twice as large on two, beside half of it on one. Points, lists and
+counts stay on the devices; the cloud was divided before. Two GPUs of a host are taken where there are two; of a CPU
+two cores stand for devices. Where there is one device, two sessions of it show that it works: no bar is judged then.
+With ``--budget``, a memory-mapped cloud is counted within a tenth of the bytes that all of it would take, beside a
+count without a budget, in turns, both from the file to counts in host memory.
 """
 
 from __future__ import annotations
@@ -12,21 +13,19 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
-import pyopencl as cl
-import pyopencl.array as cla
 
 import clfrnn
 from clfrnn import parts
 from clfrnn.cluster import friends_of_friends
 
 from .tools.clouds import CLOUDS
+from .tools.devices import TIMES, Taken, described, divided, together, uploaded
+from .tools.devices import devices_of as several
 from .tools.tables import command, head, row, say
 
 #: Points of a cloud, and how many of them lie within the radius of one on average.
@@ -35,54 +34,35 @@ POINTS, NEIGHBORS = 64_000_000, 49
 #: The linking length over the mean spacing.
 LINK = 0.2
 
-#: How often a step is timed.
-TIMES = 9
+#: Cloud and search -> how many times faster two devices are to be than one.
+BARS = {("even", "count"): 1.8, ("even", "list"): 1.8, ("even", "friends_of_friends"): 1.6}
+BARS |= {("halos", search): 1.6 for search in ("count", "list", "friends_of_friends")}
+
+#: How much longer twice the points may take on two devices than the points on one; and the share of the rate of a cloud
+#: that fits which one on disk is to have.
+MOST_GROWTH, LEAST_RATE = 1.15, 0.8
 
 #: Bytes that an index of float32 points takes for each, as clfrnn.parts plans it with as much for lists.
 BYTES_OF_POINT = 160
 
+#: How often the cloud on disk is counted, with a budget and without.
+ROUNDS = 3
+
 
 def devices_of(session: clfrnn.Session) -> list[clfrnn.Session]:
-    """Two devices of the kind of the session's: GPUs, or sub-devices of a CPU."""
-    if session.profile.kind == "gpu":
-        gpus = [k for k, each in enumerate(clfrnn.devices()) if each.kind == "gpu"]
-        return [clfrnn.Session(k) for k in gpus[:2]]
-    halves = session.device.create_sub_devices([cl.device_partition_property.EQUALLY, 1])[:2]
-    contexts = [cl.Context([half]) for half in halves]  # which some drivers' queues do not hold
-    return [clfrnn.Session(cl.CommandQueue(context, half)) for context, half in zip(contexts, halves, strict=True)]
+    """Two devices of the kind of the session's, or two sessions of one."""
+    return several(session, 2)
 
 
-def together(sessions: Sequence[clfrnn.Session], work: Callable[[int], Any]) -> float:
-    """The median wall time of `work` of the parts of all devices at the same time, in milliseconds."""
-
-    def turn(k: int) -> None:
-        found = work(k)
-        sessions[k].queue.finish()
-        del found
-
-    times = []
-    with ThreadPoolExecutor(len(sessions)) as pool:
-        for _ in range(TIMES + 2):
-            started = time.perf_counter()
-            list(pool.map(turn, range(len(sessions))))
-            times.append(1e3 * (time.perf_counter() - started))
-    return statistics.median(times[2:])
-
-
-def timed(points: np.ndarray[Any, Any], sessions: Sequence[clfrnn.Session], radius: float) -> dict[str, float]:
+def timed(points: np.ndarray[Any, Any], sessions: list[clfrnn.Session], radius: float) -> dict[str, Taken]:
     """The times of a count, a list and groups of friends of a cloud, one part for each device."""
-    sample = points[:: max(1, len(points) // 65_536)]
-    divided = parts.assign(points, parts.split(sample, len(sessions)), radius)
-    local = [
-        cla.to_device(session.queue, np.ascontiguousarray(points[part.rows]))
-        for session, part in zip(sessions, divided, strict=True)
-    ]
+    local = uploaded(points, divided(points, sessions, radius), sessions)
     linking = LINK * len(points) ** (-1 / 3)
     return {
-        "count": together(sessions, lambda k: clfrnn.build_index(local[k], radius, session=sessions[k]).count()),
-        "list": together(sessions, lambda k: clfrnn.search(local[k], radius, session=sessions[k])),
+        "count": together(sessions, lambda k: clfrnn.build_index(local[k], radius, session=sessions[k]).count(), TIMES),
+        "list": together(sessions, lambda k: clfrnn.search(local[k], radius, session=sessions[k]), TIMES),
         "friends_of_friends": together(
-            sessions, lambda k: friends_of_friends(local[k], linking, session=sessions[k]).num_clusters
+            sessions, lambda k: friends_of_friends(local[k], linking, session=sessions[k]).num_clusters, TIMES
         ),
     }
 
@@ -90,35 +70,50 @@ def timed(points: np.ndarray[Any, Any], sessions: Sequence[clfrnn.Session], radi
 def print_devices(session: clfrnn.Session, n: int) -> None:
     """The table of one device beside two, and of half as many points on one, which shows weak growth."""
     sessions = devices_of(session)
+    judged = len({each.device for each in sessions}) == 2
     radius = (NEIGHBORS / n / (4 / 3 * np.pi)) ** (1 / 3)
-    say(session, f"{len(sessions)} devices", f"{n:,} points", "milliseconds by the wall")
-    head("cloud", "search", "half on one:", "one:", "two:", "times faster:", "weak growth:")
-    for name in ("even", "halos"):
-        points = CLOUDS[name](n)
+    say(session, described(sessions), f"{n:,} points", f"milliseconds by the wall, the median of {TIMES}")
+    head("cloud", "search", "half on one:", "one:", "two:", "times faster:", "bar:", "weak growth:", "bar:", "met")
+    for cloud in ("even", "halos"):
+        points = CLOUDS[cloud](n)
         half = timed(points[: n // 2] * np.float32(0.5 ** (1 / 3)), sessions[:1], radius)
         one, two = timed(points, sessions[:1], radius), timed(points, sessions, radius)
         for search, taken in two.items():
-            cells = [f"{each:.1f}" for each in (half[search], one[search], taken)]
-            row(name, search, *cells, f"{one[search] / taken:.2f}", f"{taken / half[search]:.2f}")
+            alone, together_, small = (each[search].milliseconds for each in (one, two, half))
+            faster, growth, bar = alone / together_, together_ / small, BARS[cloud, search]
+            met = faster >= bar and growth <= MOST_GROWTH
+            cells = [f"{small:.1f}", f"{alone:.1f}", f"{taken.milliseconds:.1f}", f"{faster:.2f}", f"{bar}"]
+            row(
+                cloud,
+                search,
+                *cells,
+                f"{growth:.2f}",
+                MOST_GROWTH,
+                ("yes" if met else "no") if judged else "one device",
+            )
 
 
 def print_budget(session: clfrnn.Session, n: int) -> None:
     """The table of a cloud on disk that takes ten times its budget, beside one that fits."""
     radius = (NEIGHBORS / n / (4 / 3 * np.pi)) ** (1 / 3)
-    say(session, f"{n:,} points on disk", "seconds from file to counts")
-    head("budget:", "seconds:", "points in a second:")
+    say(session, f"{n:,} points on disk", f"seconds from file to counts, the median of {ROUNDS}")
+    head("budget:", "seconds:", "points in a second:", "of the rate of a cloud that fits:", "bar:")
+    budgets = (None, n * BYTES_OF_POINT // 10)
+    times: dict[int | None, list[float]] = {budget: [] for budget in budgets}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cloud.npy"
         np.save(path, CLOUDS["even"](n))
         cloud = np.load(path, mmap_mode="r")
-        for budget in (None, n * BYTES_OF_POINT // 10):
-            times = []
-            for _ in range(3):
+        for _ in range(1 + ROUNDS):  # the first one compiles
+            for budget in budgets:
                 started = time.perf_counter()
                 parts.count(cloud, radius, sessions=[session], max_bytes=budget)
-                times.append(time.perf_counter() - started)
-            shown = "none" if budget is None else f"{budget:,}"
-            row(shown, f"{statistics.median(times):.2f}", f"{n / statistics.median(times):,.0f}")
+                times[budget].append(time.perf_counter() - started)
+    whole = statistics.median(times[None][1:])
+    for budget in budgets:
+        taken = statistics.median(times[budget][1:])
+        shown = "none" if budget is None else f"{budget:,}"
+        row(shown, f"{taken:.2f}", f"{n / taken:,.0f}", f"{whole / taken:.2f}", LEAST_RATE if budget else "")
 
 
 @command

@@ -1,4 +1,4 @@
-"""The figures of docs/performance.md: update + count and update + lists on named clouds, as a Markdown table.
+"""Figures of docs/measured/tables: update + count and update + lists on named clouds, as a Markdown table.
 
 With ``--beside``, what a periodic box and a user's function cost beside a bare count, on the uniform clouds; with
 ``--foreign``, what queries cost there that are no points, in random order; with ``--carried``, what lists cost there

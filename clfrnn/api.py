@@ -53,28 +53,31 @@ def search(
 
     Parameters
     ----------
-    points : (n, dim) float32 or float64, finite, in any order; numpy, nested sequences, or ``pyopencl.array.Array``;
-        integers become float64
-    radius : scalar, or (m,) for one radius per query, in the points' unit; the ball is closed, ``d <= radius`` counts
-    queries : (m, dim); the points themselves when not given; wider arrays of them make all be computed in float64
+    points : (n, dim) float32 or float64, finite, in any order: an array of numpy, nested sequences, or an array on the
+        device, of pyopencl or by DLPack. Integers become float64
+    radius : scalar, or (m,) for one radius per query, in the points' unit; a point at exactly this distance counts
+    queries : (m, dim), the positions whose neighbors are wanted; the points themselves when not given. Where they are
+        float64 and the points float32, distances are computed in float64
     method : "auto", "brute_force", "uniform_grid", "strips", "fenns" or "aabb_tree"
     box : (dim,) lengths, or (2, dim) low and high corners, of the periodic domain; points need not lie inside
-    cell : (dim, dim) lattice vectors as rows, in place of `box`, of any directions; see :doc:`cells`
-    periodic : bool, or one for each axis or lattice vector; every image within the radius counts once; by default True
+    cell : (dim, dim) lattice vectors as rows, in place of `box`, of any directions; see :doc:`/guides/cells`
+    periodic : bool, or one for each axis or lattice vector: whether space repeats along it. A point then has images,
+        copies of itself by whole lengths of the box, and each image within the radius counts once. By default True
         where `box` or `cell` is given
     include_self : whether a point counts as its own neighbor; without effect when `queries` are given
-    distances, vectors : whether the list has them; with periodic axes, vectors come with shifts
-    sort : None, "index" or "distance", the order inside a row
+    distances, vectors : whether the list has them. A vector leads from the query to the neighbor. With periodic axes,
+        vectors come with shifts, which say in whole lengths of the box where the image lies
+    sort : the order of the neighbors of a query: "index", "distance", or None for any order
     half : whether each pair is listed once, with ``i < j``; a point and its own image once, by the sign of the shift
-    max_bytes : largest number of bytes of the list on the device
+    max_bytes : largest number of bytes of the list on the device; a longer list raises DeviceMemoryError
     where : a :class:`Condition`; a pair counts only where it holds
     batch, query_batch : (n,) and (m,) integers, the system of each point and query: neighbors are of one system.
         `box`, `cell` and `periodic` may then have one entry for each system; two rows of `box` are lengths where
-        there are two systems, else corners; see :doc:`batches`
+        there are two systems, else corners; see :doc:`/guides/batches`
     to_host : whether the list has numpy arrays, as :meth:`NeighborList.to_host` gives them; type checkers know these
         arrays only by that method
     session : a :class:`Session`; by default that of the device arrays given, else :func:`default_session`
-    **options : options of the method, see :doc:`methods`
+    **options : options of the method, see :doc:`/methods/index`
 
     Returns
     -------
@@ -87,11 +90,13 @@ def search(
     DeviceMemoryError
         The list does not fit the device or `max_bytes`; nothing is cut off.
     NoDeviceError
-        There is no OpenCL device, or its driver bounds the loops of this search.
+        There is no OpenCL device, or its driver ends loops after fewer turns than this search takes.
 
     Notes
     -----
-    Cost: about five passes over the points, then two visits of every query.
+    Cost: the points are read about five times to sort them; then every query is searched twice, first to count its
+    neighbors and then to write them. The first call of a kind also compiles. The list takes 4 bytes for each query and
+    4 for each pair; distances, vectors and shifts come on top.
 
     Examples
     --------
@@ -147,11 +152,11 @@ def build_index(
 
     Parameters
     ----------
-    points : (n, dim) float32 or float64, finite, in any order; copied, never changed
+    points : (n, dim) float32 or float64, finite, in any order, as for :func:`search`; copied, never changed
     radius : scalar, the largest radius of later queries, in the points' unit
     method, box, cell, periodic, batch : as for :func:`search`
     session : a :class:`Session`; by default that of `points` on a device, else :func:`default_session`
-    **options : options of the method, see :doc:`methods`
+    **options : options of the method, see :doc:`/methods/index`
 
     Returns
     -------
@@ -168,7 +173,8 @@ def build_index(
 
     Notes
     -----
-    Cost: about five passes over the points and one wait; compiles at first use.
+    Cost: the points are read about five times, and the host waits once for the device. The first call of a kind also
+    compiles. Memory grows with the number of points, not with the box; :attr:`Index.nbytes` has it.
 
     Examples
     --------
@@ -215,8 +221,8 @@ def nearest(
 
     Parameters
     ----------
-    points : (n, dim) float32 or float64, finite, in any order; numpy, nested sequences, or ``pyopencl.array.Array``
-    k : number of neighbors of each query, at least 1; it may exceed n
+    points : (n, dim) float32 or float64, finite, in any order; as for :func:`search`
+    k : number of neighbors of each query, at least 1; where it exceeds the points that there are, rows are filled up
     radius : scalar, or (m,) for one radius per query: the largest distance of a neighbor, in the points' unit; None for
         no limit
     queries : (m, dim); the points themselves when not given
@@ -242,12 +248,15 @@ def nearest(
 
     Notes
     -----
-    Without a radius, neighbors are those whose squared distance does not exceed the largest finite square of a number;
-    a PrecisionWarning says where rows are not full because points lie farther apart.
-    The first search then reaches as far as a ball of an even cloud holds somewhat more than k points, and queries with
-    fewer neighbors are searched again with wider and wider reaches, at last in a tree without any. Cost: a visit and a
-    wait for the number of these queries for each reach, and that of building an index, once where few are left, else
-    for each reach; a wait for the bounds of the points comes first. Even clouds take two reaches, uneven ones more.
+    Cost with a radius: an index is built, and every query is searched once.
+
+    Without a radius, the first search takes a radius within which an evenly spread cloud would have somewhat more than
+    k points. Queries that find fewer are searched again with a larger radius, and at last in a tree without a radius.
+    An index is built for the first radius, and for each later one unless few queries are left. The host waits for the
+    number of these after each search. Even clouds take two searches, uneven ones more.
+
+    Points so far apart that the square of their distance is not finite in the points' dtype are no neighbors; a
+    PrecisionWarning says where a row is not full for that reason.
 
     Examples
     --------

@@ -58,10 +58,10 @@ def precompile(
 
     Notes
     -----
-    Compiled are :func:`search` and queries, without and with distances, counts and updates, for a scalar radius, and
-    for numbers of points and neighbors whose programs serve all others on a CPU, and nearly all on a GPU. What else is
-    used is compiled at its first use: sorted rows, vectors, foreign queries, conditions, functions. The session holds
-    the programs, and the user's folder of caches, from where other processes load them.
+    Compiled are :func:`search` and queries, without and with distances, counts and updates, for one radius of all
+    queries. On a CPU this serves any number of points and neighbors, on a GPU nearly any. What else is used is compiled
+    when it is first used: sorted rows, vectors, queries that are not the points, conditions, functions of your own. The
+    programs stay in the session, and in the user's folder of caches, from where other processes load them.
 
     Cost: seconds of compiling where nothing is stored, else less than a second.
 

@@ -76,17 +76,19 @@ class Condition:
 
     Notes
     -----
-    In scope are ``int i, j``, the indices of query and neighbor in the caller's arrays; ``d2``, the squared distance;
-    ``dx``, the vector from query to neighbor with its shift; ``shift``, the periodic image of the neighbor in integers;
-    ``r2``, the squared radius; and the types ``real`` and ``real_vec``. The expression is evaluated for pairs within
-    the radius alone, any number of times, so functions that it calls must not write. With ``half=True`` it must be
-    symmetric: it is evaluated for one of (i, j) and (j, i).
+    The expression may use the names of a :class:`NeighborFunction` but ``reach2``: ``int i, j``, the numbers of query
+    and neighbor in your arrays; ``d2``, the squared distance; ``dx``, the vector from query to neighbor; ``shift``,
+    where a periodic image lies, in whole lengths of the box; ``r2``, the squared radius; and the types ``real`` and
+    ``real_vec``.
+
+    It is evaluated for pairs within the radius alone, any number of times, so functions that it calls must not write.
+    With ``half=True`` it must be symmetric: it is evaluated for one of (i, j) and (j, i).
 
     An array that the expression indexes by bare ``i``, as ``kind[i]``, has at least one element for each query, and one
     that it indexes by bare ``j`` has one for each point; each search checks that, unless `checked` is False. Other
-    indices cannot be known: see :doc:`conditions`.
+    indices cannot be known: see :doc:`/guides/conditions`.
 
-    A condition is copied and pickled where its arrays are on the host.
+    A condition can be copied and pickled if its arrays are on the host.
 
     Cost: one compilation for each text and kind of query; a condition of numbers and device arrays that is used again
     compiles nothing and copies nothing, and host arrays are copied to each session once.
@@ -128,12 +130,12 @@ class Condition:
 
     @property
     def expression(self) -> str:
-        """The expression."""
+        """The text of the expression."""
         return self._code.expression
 
     @property
     def preamble(self) -> str:
-        """The code before the kernel."""
+        """The text of the preamble."""
         return self._code.preamble
 
     def __repr__(self) -> str:

@@ -120,7 +120,7 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
 
     Notes
     -----
-    Kernels compute the operators ``+ - * & | ^ ~``, comparisons, and ``/`` of floats, where all operands have one
+    The device computes the operators ``+ - * & | ^ ~``, comparisons, and ``/`` of floats, where all operands have one
     dtype, in which numpy computes, and one layout. All else is copied to the host, computed by numpy, and copied back.
 
     Examples
@@ -205,7 +205,7 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
         Notes
         -----
         Cost: a copy to the host. For a tensor on the GPU of the array, two copies on the GPU instead, where its driver
-        imports memory of CUDA: see :doc:`arrays`.
+        imports memory of CUDA: see :doc:`/guides/arrays`.
         """
         torch = optional_library("torch", "to_torch()")
         place = out.device if out is not None else torch.device("cpu" if device is None else device)
@@ -229,7 +229,7 @@ class DeviceArray(cla.Array, Generic[Element_co]):  # type: ignore[misc]  # pyop
         return None if address is None else torch.as_tensor(_AtAddress(self, address), device=f"cuda:{ordinal}")
 
     def get(self, queue: cl.CommandQueue | None = None, ary: npt.NDArray[Any] | None = None) -> npt.NDArray[Element_co]:
-        """A copy in host memory, waited for, in `ary` where that is given; slices with steps are copied too.
+        """Wait for the device, and return a copy, an array of numpy; it is written to `ary` where that is given.
 
         Raises :class:`~clfrnn.errors.DeviceMemoryError` where the host has no memory for it.
         """

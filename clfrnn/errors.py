@@ -39,7 +39,7 @@ class PrecisionWarning(UserWarning):
 
 
 class NoDeviceError(ClfrnnError, RuntimeError):
-    """No OpenCL device fits the request."""
+    """There is no OpenCL device that can be used, or none with the name that was given; see ``clfrnn devices``."""
 
 
 class DeviceMemoryError(ClfrnnError, MemoryError):
@@ -57,7 +57,11 @@ class DeviceMemoryError(ClfrnnError, MemoryError):
 
 
 class KernelBuildError(ClfrnnError, RuntimeError):
-    """The device's compiler refused a kernel; the error has ``device``, ``config`` and the numbered ``source``."""
+    """The compiler of the device refused a kernel, mostly because of code of your own in it.
+
+    It has ``device``, its name; ``source``, the text of the kernel with numbered lines; and ``config``, what it was
+    compiled for.
+    """
 
     def __init__(self, message: str, *, device: str = "", config: object = None, source: str = "") -> None:
         super().__init__(message)

@@ -116,6 +116,9 @@ class ConditionCode:
 class NeighborFunction:
     """Your own OpenCL C for a query and its neighbors, run by :meth:`clfrnn.Index.visit`.
 
+    OpenCL C is the language of programs on devices, C with a few additions. The pieces are put into the library's
+    search, so that no list of neighbors is needed.
+
     Parameters
     ----------
     arguments : declarations, separated by commas: ``T name``, ``real name``, ``real_vec name`` or ``global [const] T
@@ -135,16 +138,23 @@ class NeighborFunction:
 
     Notes
     -----
-    In scope are ``int i, j``, the indices of query and neighbor in the caller's arrays; ``d2``, the squared distance;
-    ``dx``, the vector from query to neighbor with its shift; ``shift``, the periodic image of the neighbor in integers;
-    ``r2``, the squared radius; ``reach2``, which starts as ``r2`` and which ``state`` and ``per_neighbor`` may lower:
-    the walk may then skip what lies beyond it, and below 0 that is every neighbor; and the types ``real`` and
-    ``real_vec`` (real, real2, real3, real4, real8, real16; spare lanes are zero).
+    The code may use these names:
 
-    One work-item owns a query, so that data of ``i`` needs no atomics. The order of neighbors, and with it the rounding
-    of sums, is repeatable with ``construction="sort"``, but not with ``"counting"`` nor in ``fenns``. Multiplications
-    and additions are not contracted; call ``fma`` where you want it. Names that begin with ``frnn_`` belong to the
-    library.
+    - ``int i, j``, the numbers of the query and of the neighbor in your arrays
+    - ``d2``, the squared distance, and ``r2``, the squared radius
+    - ``dx``, the vector from the query to the neighbor: ``dx.s0``, ``dx.s1``, …
+    - ``shift``, in a periodic box, where the image of the neighbor lies, in whole lengths of the box, or whole lattice
+      vectors
+    - ``reach2``, which starts as ``r2``. ``state`` and ``per_neighbor`` may lower it: neighbors farther than its square
+      root may then be left out, and below 0 all of them
+    - ``real``, the type of a coordinate (float or double), and ``real_vec``, a vector of ``dim`` of them (real, real2,
+      real3, real4, real8 or real16; components that are not needed are zero)
+
+    ``j``, ``d2``, ``dx`` and ``shift`` are there in ``per_neighbor`` alone. All neighbors of a query are met by one
+    work-item, one after the other, so that writing to places of ``i`` needs no atomics. The order in which they are
+    met, and with it the rounding of sums, is the same in each run with ``construction="sort"``; with ``"counting"``,
+    and in ``fenns``, it is not. The compiler does not turn a multiplication and an addition into one operation; call
+    ``fma`` where you want it. Names that begin with ``frnn_`` belong to the library.
 
     Examples
     --------

@@ -48,24 +48,31 @@ class PairCounts(_Histogram):
     edges : (bins + 1,) float64, the edges of the bins; with a line of sight those across it and those along it
     """
 
-    _ordered: npt.NDArray[np.int64]
+    #: of pairs that are counted once, those that a point has with itself; None where ordered pairs are counted
+    _own: npt.NDArray[np.int64] | None = None
     #: how many pairs a unit of volume has where points are even; None where space does not repeat on all axes
-    _density: float | None
-    _dim: int
+    _density: float | None = None
+    _dim: int = 0
 
     def __new__(  # noqa: D102, PYI034
-        cls, counts: Any, weighted: Any, edges: Any, *, ordered: Any = None, density: float | None = None, dim: int = 0
+        cls, counts: Any, weighted: Any, edges: Any, *, own: Any = None, density: float | None = None, dim: int = 0
     ) -> PairCounts:
         found = super().__new__(cls, counts, weighted, edges)
-        found._ordered, found._density, found._dim = ordered, density, dim
+        found._own, found._density, found._dim = own, density, dim
         return found
 
+    def _replace(self, **given: Any) -> PairCounts:
+        """The same with other fields, as named tuples have it; :meth:`rdf` is then that of the other counts."""
+        said = {**self._asdict(), **given}
+        return PairCounts(**said, own=self._own, density=self._density, dim=self._dim)
+
     def rdf(self) -> npt.NDArray[np.float64]:
-        """The radial distribution function: ordered pairs over those of even points, of the shape of `counts`.
+        """The radial distribution function, float64 of the shape of `counts`: these over those of evenly spread points.
 
         ``counts / (m * n / V * shells)``, with m queries, n points, the volume V of the box or cell, and the volumes of
-        the shells between edges, or of the rings along a line of sight on both sides. 1 where points are even; 0 in the
-        place of 0 / 0. Counts of ``half`` pairs are doubled. In a batch, ``m * n / V`` is the sum over systems.
+        the shells between edges. With a line of sight, these are the volumes of rings around it, on both sides. The
+        function is 1 where points are spread evenly, and 0 in place of 0 / 0. Counts of ``half`` pairs are doubled. In
+        a batch, ``m * n / V`` is the sum over systems.
 
         Raises
         ------
@@ -74,7 +81,8 @@ class PairCounts(_Histogram):
 
         Notes
         -----
-        The point itself is among the n: of n = m points without ``include_self``, even ones have (n - 1) / n.
+        The point itself counts among the n. So for points without ``include_self``, evenly spread ones have
+        ``(n - 1) / n`` and not 1.
         """
         if self._density is None:
             raise InvalidInputError(
@@ -88,7 +96,8 @@ class PairCounts(_Histogram):
         else:
             volumes = _shells(self.edges, self._dim)
         even = self._density * volumes
-        return np.divide(self._ordered, even, out=np.zeros(even.shape), where=even > 0)
+        ordered = self.counts if self._own is None else 2 * self.counts - self._own
+        return np.divide(ordered, even, out=np.zeros(even.shape), where=even > 0)
 
 
 def _shells(edges: _Edges, dim: int) -> _Edges:
@@ -130,7 +139,8 @@ def pair_counts(
     where : a :class:`Condition`; a pair counts only where it holds
     half : whether each pair counts once, with ``i < j``; not with `queries`
     include_self : whether a point counts as its own neighbor; without effect when `queries` are given
-    line_of_sight : an axis; pairs are counted by their distance across it, and by that along it without its sign
+    line_of_sight : the number of an axis, from 0. Pairs are then counted by two distances: across this axis, and along
+        it without its sign
     box, cell, periodic, batch, query_batch, method, session, **options : as for :func:`search`; every image counts,
         also beyond the box
 
@@ -147,12 +157,14 @@ def pair_counts(
 
     Notes
     -----
-    Edges are rounded to the points' dtype as a radius is. A bin holds the pairs whose d² is at least the square of its
-    lower edge and below that of its upper edge; the last one also those on it. One bin ``[0, r]`` holds the neighbors
-    that :meth:`Index.count` finds. Weighted sums are the same in every run, whatever the order in which pairs are met.
+    Edges are rounded to the points' dtype as a radius is. Let d be the distance of a pair. A bin holds the pairs whose
+    squared distance d² is at least the square of its lower edge, and below the square of its upper edge; the last bin
+    also holds those on its upper edge. One bin ``[0, r]`` holds the neighbors that :meth:`Index.count` finds. Weighted
+    sums are the same in every run, whatever the order in which pairs are met.
 
     Cost: that of building an index, one visit, and a pass over 4 bytes for each query and bin, 20 with weights. Up to
-    16 bins distances are compared with all edges; beyond, and with weights or a line of sight, bins are looked for.
+    16 bins, each distance is compared with all edges; with more, and with weights or a line of sight, the bin of each
+    distance is found by a search among the edges.
 
     Examples
     --------
@@ -187,16 +199,15 @@ def pair_counts(
         )
         given = _take_weights(session, weights, query_weights, n=traversal.num_points, m=request.m, own=queries is None)
         counts, products = count_pairs(traversal, request, bins, given)
-        others = counts
+        own = np.zeros_like(counts) if half else None
         if half and include_self:  # a point is its own neighbor once, where a condition does not refuse that
-            others, _ = count_pairs(traversal, request._replace(include_self=False), bins, None)
-    ordered = counts + others if half else counts
+            own = counts - count_pairs(traversal, request._replace(include_self=False), bins, None)[0]
     systems = None if request.systems is None else session.read(request.systems)
     return PairCounts(
         counts=counts,
         weighted=products,
         edges=asked.edges if asked.along is None else (asked.edges, asked.along),
-        ordered=ordered,
+        own=own,
         density=traversal.problem.domain.pair_density(traversal.num_points, request.m, systems),
         dim=traversal.dim,
     )

@@ -41,6 +41,12 @@ Element = TypeVar("Element", bound=np.generic)
 class Index:
     """Points prepared for many queries, made by :func:`clfrnn.build_index`.
 
+    Notes
+    -----
+    Costs of methods are given in these words. A *visit* goes through the queries once, and tests for each the points in
+    the cells or boxes around it. A *pass* reads an array once. A *wait* stops the host until the device has done what
+    was asked before. Methods that return arrays on the device do not wait unless they say so.
+
     Examples
     --------
     >>> import clfrnn
@@ -96,13 +102,16 @@ class Index:
 
     @property
     def order(self) -> DeviceArray[np.int32]:
-        """On the device: the index of the point at each place of the search order, (n,) int32."""
+        """On the device: the number of the point at each place of the search order, (n,) int32.
+
+        Points that are near each other in space are mostly near each other in this order.
+        """
         with self.session.lock:
             return self._traversal.structure.order()
 
     @property
     def method(self) -> str:
-        """The name of the method that searches; where it was chosen, updates may choose another."""
+        """The name of the method that searches, as "strips". With ``method="auto"``, an update may choose another."""
         return self._updates.method.name
 
     @property
@@ -140,10 +149,11 @@ class Index:
 
         Notes
         -----
-        Cost: that of building, without its survey. A device array is not waited for, but the check of the array eight
-        updates earlier is; ``aabb_tree`` waits for a number of the last update. Nothing is compiled, and nothing is
-        allocated while sizes stay within what was allocated, with an eighth to spare. Four times as many points as
-        planned for, a quarter, or such a change of the box's volume: the update waits for a survey, and may compile.
+        Cost: that of building, in most updates without a wait and without a compilation. Points on the device are
+        checked there, and an error comes up to eight updates later, or by :meth:`check`. ``aabb_tree`` waits for a
+        number of the last update. Memory is allocated where the points are over an eighth more than it was allocated
+        for. Where there are four times as many points as when the search was planned, or a quarter as many, or where
+        the volume of the box changed as much, it is planned again, which waits and may compile.
         """
         self._updates.apply(points, box, cell, batch)
 
@@ -181,7 +191,7 @@ class Index:
         query_batch: Any = None,
         to_host: bool = False,
     ) -> Any:
-        """Count the neighbors of each query, in an array on the device.
+        """Count the neighbors of each query.
 
         Parameters
         ----------
@@ -194,7 +204,7 @@ class Index:
 
         Returns
         -------
-        (m,) int32 array on the device, not waited for; a numpy array where `to_host` says so
+        (m,) int32 array on the device, for which the call does not wait; a numpy array where `to_host` says so
 
         Raises
         ------
@@ -220,7 +230,7 @@ class Index:
         where: Condition | None = None,
         query_batch: Any = None,
     ) -> Nearest:
-        """Find the nearest or the k nearest neighbors of each query; in arrays on the device.
+        """Find the nearest neighbor of each query, or the k nearest, within the radius.
 
         Parameters
         ----------
@@ -228,9 +238,13 @@ class Index:
         k : number of neighbors of each query; None for one neighbor, in arrays without an axis of k
         vectors : whether the result has vectors; with periodic axes, these come with shifts
 
+        Returns
+        -------
+        Nearest, on the device: ``indices`` and ``distances`` of shape (m,), or (m, k) where `k` is given
+
         Notes
         -----
-        Cost: one visit, of what is not farther than the last neighbor so far; not waited for. See :doc:`nearest`.
+        Cost: one visit, which leaves out what is farther than the k nearest so far. See :doc:`/guides/nearest`.
         """
         given = NearestArguments(
             k=k, radius=radius, include_self=include_self, vectors=vectors, where=where, query_batch=query_batch
@@ -253,15 +267,15 @@ class Index:
 
         Parameters
         ----------
-        function : the code, and the declarations of its arguments
+        function : a :class:`NeighborFunction`: the code, and the declarations of its arguments
         queries, radius, include_self, where, query_batch : as for :meth:`count`, which also says what raises
         checked : whether to refuse arrays that are shorter than the code needs, as far as that is known
         **arguments : values by name: numbers, sequences for vectors, device arrays, and numpy arrays for const pointers
 
         Returns
         -------
-        The event of the visit, not waited for; later work on the session's queue runs after it, and so does what
-        pyopencl does on other queues with the device arrays that were given
+        A ``pyopencl.Event``: ``event.wait()`` waits until the code has run everywhere. Later calls of clfrnn, and
+        calls of pyopencl with the arrays that were given, run after it by themselves
 
         Raises
         ------
@@ -274,7 +288,7 @@ class Index:
         -----
         An array that the code may write to, or that it indexes by bare ``i``, has at least one element for each query;
         one that it indexes by bare ``j`` has one for each point. Other indices cannot be known, and code that reads or
-        writes beyond an array may end the process: see :doc:`functions`.
+        writes beyond an array may end the process: see :doc:`/guides/functions`.
 
         Cost: one visit; a compilation for each kind of query.
         """
@@ -352,9 +366,9 @@ class Index:
 
         Notes
         -----
-        Cost: a count, a scan, a walk or launch that writes the rows, and one wait for the number of pairs. In a loop
-        the rows are enqueued before that wait; with a `hint` the wait comes when the list is first read. Where pairs
-        exceed the hint, or those of the last list by more than an eighth, rows are written once more.
+        Cost: a visit that counts, a visit or a pass that writes, and one wait for the number of pairs. In a loop the
+        device writes during that wait; with a `hint` the wait comes when the list is first read. Rows are written once
+        more where there are more pairs than the hint says, or over an eighth more than the last list had.
         """
         given = ListArguments(
             radius=radius,
@@ -405,7 +419,7 @@ class Index:
         Notes
         -----
         Cost: one visit for the counts, a visit for each list, 12 bytes for each query on the host, and on a GPU a copy
-        of the points for lists with attributes.
+        of the points for lists with distances or vectors.
         """
         given = ListArguments(
             radius=radius,
@@ -421,9 +435,11 @@ class Index:
         return query_blocks(self._traversal, queries, given)
 
     def explain(self, *, long: bool = False) -> str:
-        """Describe how this index searches and why: method, cells or nodes, bytes, candidates for each neighbor.
+        """Describe in a few lines how this index searches and why: the method, its cells or tree, bytes, candidates.
 
-        The candidates are measured on at most a thousand points. `long` adds what was decided about the kernels.
+        A candidate is a point whose distance is tested. Their number for each neighbor is measured on at most a
+        thousand points. `long` adds what was decided about the kernels. The text is for people, and its words may
+        change.
         """
         return explain(self._traversal, self.method, self.nbytes, self.last_update, long=long)
 
@@ -437,7 +453,7 @@ class Index:
     def reorder(self, *arrays: Any) -> tuple[DeviceArray[Any], ...]: ...
 
     def reorder(self, *arrays: Any) -> Any:
-        """Return rows of `arrays` in search order, ``array[order]``, in a new array on the device for each.
+        """Return the rows of `arrays` in search order, as ``array[order]`` does, in a new array on the device for each.
 
         Parameters
         ----------
@@ -450,13 +466,13 @@ class Index:
 
         Notes
         -----
-        Cost: one read and one write of each array; not waited for.
+        Cost: one read and one write of each array.
         """
         return reorder(self._traversal, arrays)
 
     @property
     def nbytes(self) -> dict[str, int]:
-        """The bytes of the index on the device, by buffer."""
+        """The bytes of the index on the device, a dict by the name of each buffer."""
         with self.session.lock:
             return sizes_of(self._traversal)
 
@@ -497,7 +513,7 @@ class Index:
     def zeros(self, shape: int | Sequence[int], dtype: npt.DTypeLike | None = ...) -> DeviceArray[Any]: ...
 
     def zeros(self, shape: int | Sequence[int], dtype: npt.DTypeLike | None = None) -> DeviceArray[Any]:
-        """Make an array on the device as :meth:`empty` does, of zeros; not waited for.
+        """Make an array of zeros on the device, with the arguments and errors of :meth:`empty`.
 
         Notes
         -----
@@ -519,7 +535,10 @@ class Index:
         self._traversal.checks.settle()
 
     def kernel_source(self) -> KernelSource:
-        """Return a loop over neighbors for your own kernels; its arguments describe the current points."""
+        """Return a :class:`KernelSource`: OpenCL C that loops over neighbors, for kernels of your own.
+
+        Its arguments describe the points as they are now; call it again after an :meth:`update`.
+        """
         return make_kernel_source(self._traversal, self.method)
 
 

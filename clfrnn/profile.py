@@ -26,9 +26,10 @@ def _is_text(value: object) -> bool:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DeviceProfile:
-    """The facts about one device that plans depend on, after :mod:`clfrnn.runtime.quirks` has corrected them.
+    """The facts about one device that searches are planned from.
 
-    Sizes are in bytes, and the clock is in MHz. Plans read these facts and never the name of a vendor.
+    They are what the driver says, with corrections where a driver is known to be wrong. Sizes are in bytes, and the
+    clock is in MHz.
     """
 
     name: str

@@ -29,14 +29,16 @@ class _Pair(NamedTuple):
 
 
 class Nearest(_Pair):
-    """The nearest neighbors of each query, as device arrays: ``indices, distances = index.nearest()``.
+    """The nearest neighbors of each query, in arrays on the device or the host.
+
+    It can be unpacked: ``indices, distances = index.nearest()``.
 
     Attributes
     ----------
     indices : (m,) or (m, k) int32, -1 where there are fewer neighbors
     distances : the same shape, in the points' dtype, inf where there are fewer
     vectors : (m, k, dim) in the points' dtype, ``(points[j] - queries[i]) + shift * length``, 0 where there are fewer;
-        None unless asked for
+        None unless `vectors` was given
     shifts : (m, k, dim) int32, the periodic image of each neighbor, where an axis is periodic and there are vectors;
         else None
 
@@ -53,13 +55,18 @@ class Nearest(_Pair):
     ([[1, 2], [0, 2], [1, 0]], [5.0, 12.727922061357855])
     """
 
-    vectors: DeviceArray[np.floating[Any]]
-    shifts: DeviceArray[np.int32]
+    # None, too, for those that `_make` of named tuples makes, which knows of no more than the pair.
+    vectors: DeviceArray[np.floating[Any]] = None  # type: ignore[assignment]
+    shifts: DeviceArray[np.int32] = None  # type: ignore[assignment]
 
     def __new__(cls, indices: Any, distances: Any, vectors: Any = None, shifts: Any = None) -> Nearest:  # noqa: D102, PYI034
         found = super().__new__(cls, indices, distances)
         found.vectors, found.shifts = vectors, shifts
         return found
+
+    def _replace(self, **given: Any) -> Nearest:
+        """The same with other arrays, as named tuples have it; vectors and shifts stay unless they are given."""
+        return type(self)(**{**self._asdict(), "vectors": self.vectors, "shifts": self.shifts, **given})
 
     def to_host(self) -> HostNearest:
         """Return the same with numpy arrays, which cannot be written to; waits for the device."""
@@ -77,7 +84,11 @@ class Nearest(_Pair):
 
 
 class NeighborList:
-    """The neighbors of every query, on the device or the host: row ``i`` is ``indices[offsets[i]:offsets[i + 1]]``.
+    """The neighbors of every query, in arrays on the device or the host.
+
+    The rows of all queries stand one after the other in one array (the format CSR). The neighbors of query ``i``, its
+    row, are ``indices[offsets[i]:offsets[i + 1]]``, which ``neighbors[i]`` gives too, as an array of numpy. Below, m is
+    the number of queries, and pairs that of all their neighbors.
 
     Attributes
     ----------
@@ -236,15 +247,15 @@ class NeighborList:
 
     @property
     def counts(self) -> npt.NDArray[np.int32]:
-        """The number of neighbors of each query, (m,)."""
+        """The number of neighbors of each query, (m,) int32, an array of numpy."""
         return np.diff(self.to_host().offsets).astype(np.int32)
 
     def to_coo(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
-        """Return the pairs as (query_ids, point_ids), each (pairs,)."""
+        """Return the pairs as (query_ids, point_ids), two arrays of numpy, each (pairs,) int32."""
         return np.repeat(np.arange(len(self), dtype=np.int32), self.counts), self.to_host().indices
 
     def edge_index(self) -> npt.NDArray[np.int32]:
-        """Return the pairs as one array, (2, pairs): query ids, then point ids."""
+        """Return the pairs as one array, (2, pairs) int32: query ids, then point ids."""
         return np.stack(self.to_coo())
 
     @overload
@@ -258,7 +269,7 @@ class NeighborList:
     def to_padded(
         self, fill: int = -1, width: int | None = None, *, on_device: bool = False
     ) -> npt.NDArray[np.int32] | DeviceArray[np.int32]:
-        """Return the rows as a table, (m, width), filled up with `fill`.
+        """Return the rows as a table, (m, width) int32, filled up with `fill` where a query has fewer neighbors.
 
         Parameters
         ----------

@@ -57,7 +57,8 @@ class Allowance:
 def allowance(domain: Domain, n: int, dim: int, *, radius: float, reach: float, real: str) -> Allowance:
     """How far each point of a list within `reach` may move before a pair within `radius` may be missing.
 
-    Half of the difference, less what rounding can hide: see "Lists that live longer" in ``docs/exactness.md``.
+    Half of the difference, less what rounding can hide: see "Lists that live longer" in
+    ``docs/reference/exactness.md``.
     """
     weight = max((float(np.sum(space.frame.weights)) for space, _ in domain.parts(n)), default=0.0)
     share = 16 * (dim + 2) * EPSILON[real] * (1 + weight)
@@ -71,16 +72,18 @@ def allowance(domain: Domain, n: int, dim: int, *, radius: float, reach: float, 
 @final
 @locked
 class VerletList:
-    """All pairs within a radius of points that move, from a list that reaches farther and is made again when it must.
+    """All pairs within a radius of points that move little from step to step, from one list for many steps.
 
-    The list holds the pairs within ``radius + skin``. No point that has moved by half of the skin or less can have
-    become a neighbor that is not in it.
+    The list holds the pairs within ``radius + skin``. While no point has moved by more than half of the skin, no two
+    points can have come within the radius that are not in it, as each of the two comes closer by at most that much.
+    :meth:`update` makes a new list when a point has moved farther. :meth:`visit` leaves out pairs beyond the radius.
 
     Parameters
     ----------
     points : (n, dim) float32 or float64, finite, in any order; copied, never changed
     radius : scalar, the distance up to which :meth:`visit` runs code, in the points' unit
-    skin : scalar above 0, by how much farther the list reaches, in the points' unit
+    skin : scalar above 0, by how much the radius of the list exceeds `radius`, in the points' unit. A larger one makes
+        new lists rarer, and each visit longer
     half : whether each pair is visited once, with ``i < j``; a point and its own image once, by the sign of the shift
     where : a :class:`Condition`, evaluated at each visit; a pair counts only where it holds
     box, cell, periodic, batch, method, session, **options : as for :func:`build_index`
@@ -100,7 +103,7 @@ class VerletList:
     -----
     Cost: that of an index and of its list within ``radius + skin``. Memory: the index, the list and two copies of the
     points; where some query may see two images of a point, and in cells and batches that repeat, the list also has
-    vectors and shifts. See :doc:`verlet`.
+    vectors and shifts. See :doc:`/guides/verlet`.
 
     Source: Verlet (1967), Computer "experiments" on classical fluids, section II.
 
@@ -177,7 +180,7 @@ class VerletList:
 
     @property
     def skin(self) -> float:
-        """By how much farther the list reaches."""
+        """By how much the radius of the list exceeds :attr:`radius`, in the points' dtype."""
         return self._skin
 
     @property
@@ -221,9 +224,9 @@ class VerletList:
 
         Returns
         -------
-        Whether the list was made again: a point has moved by more than half of the skin since it was made, or by a
-        little less where coordinates are rounded; or the number of points, the box, the cell or the batch has changed.
-        A point that was shifted by whole lengths of the box, or whole lattice vectors, has not moved
+        bool, whether the list was made again. It is where a point has moved by more than half of the skin since then,
+        or by a little less where coordinates are rounded. It also is where the number of points, the box, the cell or
+        the batch has changed. A point that was shifted by whole lengths of the box has not moved
 
         Raises
         ------
@@ -269,7 +272,7 @@ class VerletList:
 
         Returns
         -------
-        The event of the visit, not waited for
+        A ``pyopencl.Event``, as of :meth:`Index.visit`
 
         Notes
         -----
@@ -287,7 +290,7 @@ class VerletList:
         )
 
     def explain(self) -> str:
-        """Describe how often the list was made, what it holds, and how its pairs are searched.
+        """Describe in a few lines how often the list was made, what it holds, and how its pairs are searched.
 
         Notes
         -----

@@ -7,11 +7,12 @@ import clfrnn
 project = "clfrnn"
 author = "The clfrnn developers"
 release = version = clfrnn.__version__
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "myst_parser"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "myst_parser", "sphinx_design"]
 html_theme = "furo"
 html_title = f"clfrnn {release}"
-exclude_patterns = ["_build", "measured"]  # these are included
-myst_enable_extensions = ["dollarmath"]
+html_copy_source = False
+exclude_patterns = ["_build", "measured/runs"]  # pages include these
+myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 napoleon_use_param = False
 napoleon_use_rtype = False

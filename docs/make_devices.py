@@ -1,4 +1,4 @@
-"""Writes devices.md: what clfrnn plans for every recorded device, and what was compared on those that it ran on.
+"""Writes the pages about devices: what each offers and what was compared on it, plans for it, and sources of its facts.
 
 ``python docs/make_devices.py``; a test compares.
 """
@@ -38,7 +38,7 @@ from clfrnn.verify.matrix import PLACES
 ROOT = Path(__file__).parent.parent
 PROFILES = ROOT / "tests" / "profiles"
 SWEEPS = ROOT / "tests" / "sweep"
-PAGE = ROOT / "docs" / "devices.md"
+DOCS = ROOT / "docs"
 COMPILED = ROOT / "tests" / "offline" / "amd.json"
 
 #: The search that everything is planned for.
@@ -80,22 +80,31 @@ HEAD = """\
 
 <!-- written by docs/make_devices.py -->
 
-clfrnn does not depend on who made a device. It reads facts from the driver into a
-{{py:class}}`~clfrnn.profile.DeviceProfile`, corrects those that are known to be wrong, and plans from them. Profiles of
-some devices lie with the tests, so that plans for a device can be tested without it. The functions that plan a search
-make this page from them.
+What clfrnn was run on, what it only has plans for, and what was compared with numpy.
 
 **Run**: {run}. clfrnn was run on these, in bold below. PoCL, Intel's driver and rusticl
 drive a CPU, and Oclgrind simulates a device.
 
 **Only planned**: {planned}. Nobody has run clfrnn on these for this page. Their facts are
-put together from published ones; the sources, and what is inferred, are [below](#where-the-facts-are-from). Tests check
-that plans for them are legal and fit their memory; their speed was not measured.
+put together from published ones ({{doc}}`/contribute/device-facts`). Tests check that plans for them are legal and fit
+their memory; their speed was not measured. Some of their kernels were compiled, and not run
+({{doc}}`/contribute/device-plans`).
 
 {invented} is invented: a device that offers little in every respect.
 
 `clfrnn devices` shows the same for the devices at hand. If yours is missing here, or planned only,
-{{doc}}`add-a-device` says how to add it.
+{{doc}}`/contribute/add-a-device` says how to add it.
+"""
+
+PLANS_HEAD = """\
+# Plans for devices
+
+<!-- written by docs/make_devices.py -->
+
+clfrnn does not depend on who made a device. It reads facts from the driver into a
+{py:class}`~clfrnn.profile.DeviceProfile`, corrects those that are known to be wrong, and plans from them. Profiles of
+some devices lie with the tests, so that plans for a device can be tested without it. The functions that plan a search
+make this page from them. {doc}`/reference/devices` has the facts and says what was run.
 """
 
 FACTS = """\
@@ -185,7 +194,7 @@ SWEEP = """\
 `clfrnn verify --matrix` compares every kind of search with numpy, to the last bit, for each method in each of its
 dimensions and dtypes: in open space, in a periodic box, in a cell that is not rectangular and in many systems at once,
 each time lists, counts, the nearest neighbors and a function of a user's own. These are the results in `tests/sweep`,
-where `nox -s sweep` writes them; {doc}`add-a-device` says how to add one.
+where `nox -s sweep` writes them; {doc}`/contribute/add-a-device` says how to add one.
 
 *Passed*, *refused* and *failed* count kinds of searches, each compared over one or several clouds. *Points* is the size
 of a cloud, and *pairs* is how many pairs the reference found in all of them. A + behind a *commit* says that there were
@@ -207,19 +216,23 @@ Each of these changes facts of a profile when it is read. The tables show the co
 """
 
 SOURCES = """\
-## Where the facts are from
+# Where facts of devices are from
 
-For devices that are only planned. Options for the compiler follow from the facts and are left out.
+<!-- written by docs/make_devices.py -->
+
+For devices that are only planned ({doc}`/reference/devices`). Options for the compiler follow from the facts and are
+left out.
 """
 
 
 def main() -> None:
-    """Write the page."""
-    PAGE.write_text(page(), encoding="utf-8")
+    """Write the pages."""
+    for name, text in pages().items():
+        (DOCS / name).write_text(text, encoding="utf-8")
 
 
-def page() -> str:
-    """The text of devices.md."""
+def pages() -> dict[str, str]:
+    """The texts by their paths in docs/."""
     profiles = {
         path.stem: DeviceProfile.from_dict(json.loads(path.read_text(encoding="utf-8")))
         for path in PROFILES.glob("*.json")
@@ -230,9 +243,14 @@ def page() -> str:
     names = sorted(profiles, key=lambda name: (_RANK[sources[name]["how"]], CALLED[name].lower()))
     by_how = {how: [CALLED[name] for name in names if sources[name]["how"] == how] for how in _RANK}
     words = {how: _listed(called) for how, called in by_how.items()}
-    parts = [
+    offers = [
         _filled(HEAD.format(**words)),
+        _swept(),
         FACTS + "\n" + _table(_facts(profiles[name]) | {"": _cell(name, sources)} for name in names),
+        QUIRKS_HEAD + "\n" + "\n".join(f"- **{quirk.name}**: {quirk.why} [More]({quirk.link})" for quirk in QUIRKS),
+    ]
+    plans = [
+        PLANS_HEAD,
         _filled(PLANS.format(points=POINTS, dim=DIM, neighbors=NEIGHBORS))
         + "\n\n"
         + _table(_plans(profiles[name]) | {"": _cell(name, sources)} for name in names),
@@ -240,12 +258,16 @@ def page() -> str:
         *_groups(profiles, names, sources),
         UNUSED,
         *_offline(),
-        _swept(),
-        QUIRKS_HEAD + "\n" + "\n".join(f"- **{quirk.name}**: {quirk.why} [More]({quirk.link})" for quirk in QUIRKS),
-        SOURCES
-        + "\n"
-        + "\n\n".join(filter(None, (_sources(name, profiles[name], sources[name]["facts"]) for name in names))),
     ]
+    facts = [SOURCES, *(_sources(name, profiles[name], sources[name]["facts"]) for name in names)]
+    return {
+        "reference/devices.md": _page(offers),
+        "contribute/device-plans.md": _page(plans),
+        "contribute/device-facts.md": _page(facts),
+    }
+
+
+def _page(parts: Iterable[str]) -> str:
     return "\n\n".join(part.strip() for part in parts if part.strip()) + "\n"
 
 
@@ -471,8 +493,8 @@ def _sources(name: str, profile: DeviceProfile, facts: dict[str, str]) -> str:
     for fact, source in facts.items():
         if fact != "build_options":
             together.setdefault(source, []).append(f"`{fact}`")
-    lines = [f"- {_listed(named)}: {_linked(source)}" for source, named in together.items()]
-    return f"### {CALLED[name]}\n\n`{profile.name}`, {profile.platform} {profile.driver}\n\n" + "\n".join(lines)
+    rows = [{"facts": _listed(named), "source": _linked(source)} for source, named in together.items()]
+    return f"## {CALLED[name]}\n\n`{profile.name}`, {profile.platform} {profile.driver}\n\n" + _table(rows)
 
 
 def _linked(source: str) -> str:

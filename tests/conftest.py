@@ -3,10 +3,10 @@
 ``CLFRNN_TEST_DEVICES`` selects ('pocl;intel:0', the grammar of PYOPENCL_TEST, which is honoured too),
 ``CLFRNN_TEST_SKIP`` leaves out devices whose 'platform|device|version' contains one of its ;-separated parts,
 ``CLFRNN_TEST_POINTS`` sets the size of random clouds. By default, a test runs each value of each of its parameters, and
-one of the core each two of its method, dimension and dtype; ``--all`` runs every combination, and the long tests. Of
-large products, one case of ``CLFRNN_TEST_SHARE`` is drawn, 40 where it is not set, and other cases on other devices; a
-third of them by default. A test fails by a word on standard error that it has not read itself, as Oclgrind's reports
-are.
+one of the core each two of its method, dimension and dtype; ``--all`` runs every combination, and the long tests, and
+``--rest`` what that adds. Of large products, one case of ``CLFRNN_TEST_SHARE`` is drawn, 40 where it is not set, and
+other cases on other devices; a third of them by default. A test fails by a word on standard error that it has not read
+itself, as Oclgrind's reports are.
 """
 
 import contextlib
@@ -139,6 +139,7 @@ def devices_to_open(*, optimized):
 
 def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", help="every combination of parameters, and the tests that take long")
+    parser.addoption("--rest", action="store_true", help="what --all adds to a usual run")
 
 
 def pytest_ignore_collect(collection_path, config):
@@ -149,18 +150,26 @@ def pytest_ignore_collect(collection_path, config):
 
 def _whole(config):
     """Whether all is asked for, or a test by its id."""
-    return config.option.all or any("::" in argument for argument in config.args)
+    return config.option.all or config.option.rest or any("::" in argument for argument in config.args)
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out most cases of large products, and without --all what others repeat; what is named by its id is run.
+    """Leave out most cases of large products, and without --all what others repeat; what is named by its id is run."""
+    left = left_out(items, whole=_whole(config))
+    if config.option.rest:
+        left |= set(items) - left_out(items, whole=False)
+    config.hook.pytest_deselected(items=[item for item in items if item in left])
+    items[:] = [item for item in items if item not in left]
+
+
+def left_out(items, *, whole):
+    """The tests that a run leaves out, a whole one or a usual one.
 
     Which cases are drawn follows from their names, and differs between tests that have the same parameters.
     """
     cases, left = {}, set()
     for item in sorted(items, key=lambda item: zlib.crc32(item.nodeid.encode())):
         cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    whole = _whole(config)
     for found in cases.values():
         if found[0].get_closest_marker("product"):
             left.update(found[-(-len(found) // (SHARE if whole else FEWER * SHARE)) :])
@@ -169,8 +178,7 @@ def pytest_collection_modifyitems(config, items):
             left.update(repeated(sorted(found, key=program_of), paired=core))
         if not (whole and POINTS >= FEW):
             left.update(item for item in found if item.get_closest_marker("long"))
-    config.hook.pytest_deselected(items=[item for item in items if item in left])
-    items[:] = [item for item in items if item not in left]
+    return left
 
 
 def program_of(item):

@@ -1,4 +1,4 @@
-"""Clouds of the tables: those that docs/performance.md names, and even and crowded ones of any size."""
+"""Clouds of the tables: those that docs/measured/tables/ name, and even and crowded ones of any size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of docs/performance.md for floors: what a step's bytes and tests would take alone, beside what it takes.
+"""Figures for floors, in docs/measured/tables: what a step's bytes and tests would take alone, beside what it takes.
 
 Bytes go at the rate of a copy on the device. An update reads the points twice (to count them, and to place them), and
 writes, reads and writes a record of each; queries that are no points and are sorted first as much; a query reads each

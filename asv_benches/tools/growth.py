@@ -1,4 +1,4 @@
-"""The figures of docs/performance.md for growth: the time of each point in clouds of the same density and more points.
+"""Figures of docs/measured/tables for growth: the time of each point in clouds of the same density and more points.
 
 Nanoseconds a point, of the time in kernels and of that from the first launch's start to the last one's end, for an
 update with counts and with lists; the median of five steps and more. Behind them, how much longer the slowest of the

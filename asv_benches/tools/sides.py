@@ -1,4 +1,4 @@
-"""The figures of docs/performance.md for the sides of cells of `strips`: each that the model has to choose from, beside
+"""Figures of docs/measured/tables for the sides of cells of `strips`: each that the model has to choose from, beside
 what it takes; and the prices that would fit these times, by least squares. Nothing loads what is printed: the prices in
 force stand in ``clfrnn/tuning``.
 

@@ -1,4 +1,4 @@
-"""The figures of docs/performance.md for trees: what they take to be made, fitted and searched, beside grids.
+"""Figures of docs/measured/tables for trees: what they take to be made, fitted and searched, beside grids.
 
 Device time is the last event's end minus the first event's start, milliseconds, the median of 20 and more after
 warm-up; a step, an update and a count, is its share of a loop of 20 that is waited for at its end, in a session as

@@ -39,7 +39,7 @@ _QUERY_IN_SYSTEM = "p, radius, i, FRNN_SYSTEM(i)", "position, radius, a point to
 
 
 class KernelSource(NamedTuple):
-    """OpenCL C that loops over the neighbors of any position, and the arguments that it needs.
+    """OpenCL C that loops over the neighbors of any position, and the arguments that it needs: for kernels of your own.
 
     Put ``header`` before your own kernel, and ``FRNN_PARAMETERS`` last among its parameters. Pass ``*arguments`` for
     them, and run the kernel on the index's own queue. The header defines ``real``, ``real_vec`` and

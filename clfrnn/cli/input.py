@@ -36,6 +36,7 @@ def read_each(points: Path, given: dict[str, Any]) -> Iterator[tuple[Cloud, Any]
     from ..files.formats import read_frames
 
     columns = None if given["columns"] is None else [word.strip() for word in given["columns"].split(",")]
+    said: set[str] = set()
     with _naming_options():
         every = read_frames(points, columns=columns, array=given["array"], skip_nan=given["skip_nan"])
     while True:
@@ -43,7 +44,9 @@ def read_each(points: Path, given: dict[str, Any]) -> Iterator[tuple[Cloud, Any]
             cloud = next(every, None)
         if cloud is None:
             return
-        yield _said(points, cloud, given), None
+        notes = tuple(note for note in cloud.notes if note not in said)
+        said |= set(notes)
+        yield _said(points, dataclasses.replace(cloud, notes=notes), given), None
 
 
 def read_input(points: Path, given: dict[str, Any]) -> tuple[Cloud, Any]:

@@ -32,6 +32,8 @@ class ClusterSearch:
     """What points were linked by: arguments of :func:`clfrnn.build_index`, and a condition of pairs."""
 
     distance: float
+    #: how many coordinates the points have, once these are known
+    dim: int = 0
     #: box, cell and periodic, and batch
     domain: tuple[Any, Any, Any] = (None, None, None)
     batch: Any = None
@@ -62,7 +64,7 @@ class Clusters:
         The cluster of each point, from 0 on; -1 for noise, and for groups with too few members. Clusters are numbered
         by their lowest core points.
     core : (n,) bool
-        Whether enough points are within reach of a point; all points of :func:`friends_of_friends` are core.
+        Whether a point is core, as :func:`dbscan` defines it; all points of :func:`friends_of_friends` are.
 
     These are :class:`~clfrnn.DeviceArray` on the device, which behave like numpy arrays:
     ``points[found.labels == -1]`` are the points of noise. :meth:`to_host` gives the same object with numpy arrays, and
@@ -138,15 +140,16 @@ class Clusters:
 
         Returns
         -------
-        (num_clusters, dim) array in the points' dtype, on the device where the clusters are. Where axes repeat, members
-        are taken at the images that links join, and centers lie in the box or cell. NaN along an axis on which a
-        cluster reaches its own image, as one that spans the box does: it has no center there. In a cell these are all
-        coordinates that change along the lattice vectors of that way.
+        (num_clusters, dim) array in the points' dtype, on the device if the clusters are. Where axes repeat, a cluster
+        may lie across an edge; its members are then moved by whole lengths of the box to where they hang together, and
+        the center is moved into the box or cell. A cluster that reaches its own image along an axis, as one that spans
+        the box does, has no center on that axis: NaN. In a cell these are all coordinates that change along the lattice
+        vectors of that way.
 
         Raises
         ------
         InvalidInputError
-            The points are not as many as were searched, or cannot be searched.
+            The points are not as many as were searched, have another number of coordinates, or cannot be searched.
 
         Notes
         -----
@@ -164,12 +167,14 @@ class Clusters:
         session = choose_session(self._session, points)
         with session.lock:
             host = as_points(points, session=session).get()
-            if len(host) != len(self):
+            search = self._search
+            if host.shape != (len(self), search.dim):
                 raise InvalidInputError(
-                    f"expected the {len(self):,} points that were searched, got {len(host):,}; pass the same points",
+                    f"expected the {len(self):,} points of {search.dim} coordinates that were searched, got "
+                    f"{len(host):,} of {host.shape[1]}; pass the same points",
                     argument="points",
                 )
-            search, labels, core = self._search, np.asarray(self.labels), np.asarray(self.core)
+            labels, core = np.asarray(self.labels), np.asarray(self.core)
             spaces = spaces_of(session, host, search.distance, search.domain, search.batch)
             centers = find_centers(
                 host,

@@ -43,6 +43,9 @@ def dbscan(
 ) -> Clusters:
     """Find clusters by density: core points within `eps` of each other, and the points within `eps` of these.
 
+    A point is core where enough points are near it, see `min_samples`. A point that is not core belongs to the cluster
+    of a core point within `eps`, and is a border point; where there is none, it is noise.
+
     Parameters
     ----------
     points : (n, dim) float32 or float64, finite, in any order; numpy, nested sequences, or ``pyopencl.array.Array``
@@ -51,8 +54,8 @@ def dbscan(
         box, every image counted; or points whose `sample_weight` amounts to as much
     method, box, cell, periodic, batch, session, **options : as for :func:`clfrnn.build_index`
     where : a symmetric :class:`clfrnn.Condition`; points are neighbors only where it holds
-    sample_weight : (n,) or one number for all: how much each point counts towards `min_samples`; 1 when not given, and
-        what is negative keeps others from being core
+    sample_weight : (n,) or one number for all: how much each point counts towards `min_samples`; 1 when not given. A
+        negative weight makes it less likely that points around it are core
 
     Returns
     -------
@@ -72,11 +75,12 @@ def dbscan(
 
     Notes
     -----
-    Core points are linked by union-find while their neighbors are visited, so no list is made. Cost: that of building
+    Core points are linked by union-find (a forest of parents, whose roots are the clusters) while their neighbors are
+    visited, so no list is made. Cost: that of building
     an index, a count, a visit of the core points, a visit of the others, and about six passes over the points; with
     `min_samples` 1 that of :func:`friends_of_friends`. Where points crowd, those of a narrow cell are counted and
-    linked together, so that a crowd costs time by its points, not its pairs: see :doc:`clusters`. With weights every
-    pair is visited once. Not waited for.
+    linked together, so that a crowd costs time by its points, not its pairs: see :doc:`/guides/clusters`. With weights
+    every pair is visited once. The call does not wait for the device.
 
     Source: Ester, Kriegel, Sander and Xu (1996); Prokopenko, Lebrun-Grandié and Arndt (2023) for unions in a
     visit.
@@ -110,7 +114,7 @@ def dbscan(
         many = number_roots(session, labels, chosen)
         del chosen
         search.take_borders(core, border, labels)
-        return Clusters(labels, core, many, session, search=asked)
+        return Clusters(labels, core, many, session, search=dataclasses.replace(asked, dim=search.dim))
 
 
 def friends_of_friends(
@@ -156,7 +160,8 @@ def friends_of_friends(
     -----
     Points are linked by union-find while their neighbors are visited, so no list is made. Cost: that of building an
     index, one visit, and about five passes over the points, eight with `min_members` above 1. Where points crowd, those
-    of a narrow cell are linked together without a test of each pair: see :doc:`clusters`. Not waited for.
+    of a narrow cell are linked together without a test of each pair: see :doc:`/guides/clusters`. The call does not
+    wait for the device.
 
     Examples
     --------
@@ -185,7 +190,8 @@ def _search_within(
     name: str, session: Session, points: Rows, asked: ClusterSearch, *, weighted: bool = False
 ) -> LinkSearch:
     """The search that was asked for; errors call its distance by that `name`."""
-    given = {each.name: getattr(asked, each.name) for each in dataclasses.fields(asked) if each.name != "distance"}
+    names = {each.name for each in dataclasses.fields(asked)} - {"distance", "dim"}
+    given = {each: getattr(asked, each) for each in names}
     try:
         return LinkSearch(session, points, asked.distance, **given, weighted=weighted)
     except InvalidInputError as error:
@@ -200,7 +206,7 @@ def _friends(session: Session, search: LinkSearch, least: int, asked: ClusterSea
     labels, chosen = find_roots(session, links, least)
     del links  # whose memory then serves the scan
     many = number_roots(session, labels, chosen)
-    return Clusters(labels, core, many, session, search=asked)
+    return Clusters(labels, core, many, session, search=dataclasses.replace(asked, dim=search.dim))
 
 
 def _at_least_one(name: str, value: object, what: str) -> int:

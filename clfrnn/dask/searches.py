@@ -227,7 +227,8 @@ def _clusters(run: Run, distance: float, cores: list[Any] | None, least: int) ->
     """The clusters that all parts make."""
     given = run.given
     groups = [run.submit("link", tasks.link, part, cores, distance, arguments=given.arguments) for part in run.parts]
-    search = ClusterSearch(distance=distance, domain=given.domain, method=given.method, options=given.options)
+    dim = run.sample.shape[1]
+    search = ClusterSearch(distance=distance, dim=dim, domain=given.domain, method=given.method, options=given.options)
     whole = run.submit("merge", tasks.merge_groups, groups, cores, run.n, least, search=search)
     rows = run.submit("rows", np.arange, run.n)
 

@@ -1,4 +1,4 @@
-"""A probe, which runs in a process of its own, as drivers may crash: ``python -m clfrnn.doctor.probe WHAT [WHICH]``.
+"""A probe, which runs in a process of its own, as drivers may crash: ``main(WHAT, WHICH)``.
 
 ``loader`` describes the loader, ``devices`` lists platforms and devices, ``library PATH`` loads the library of a
 driver, and ``device POSITION`` tries a device.
@@ -58,7 +58,3 @@ def main(what: str, which: str = "") -> None:
         lines = str(error).strip().splitlines()
         print_finding(failure=f"{type(error).__name__}: {lines[0] if lines else 'no message'}")
         sys.exit(1)
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

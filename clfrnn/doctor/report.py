@@ -38,7 +38,7 @@ _ORIGINS = {
 
 
 def as_data(facts: Facts) -> dict[str, Any]:
-    """The report as plain data, whose keys docs/devices-and-drivers.md lists."""
+    """The report as plain data, whose keys docs/start/devices-and-drivers.md lists."""
     return {
         "clfrnn": __version__,
         "usable": bool(facts.usable),

@@ -6,10 +6,10 @@ import dataclasses
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Mapping
 from typing import Any
 
+from ..host.child import python_command
 from .findings import read
 
 __all__ = ["ProbeResult", "command", "run_probe"]
@@ -39,7 +39,9 @@ class ProbeResult:
 
 def command(what: str, which: str = "") -> list[str]:
     """The command that starts a probe."""
-    return [sys.executable, "-m", f"{__package__}.probe", what, *([which] if which else [])]
+    return python_command(
+        f"from {__package__}.probe import main; main(*sys.argv[1:])", what, *([which] if which else [])
+    )
 
 
 def run_probe(

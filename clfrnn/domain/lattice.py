@@ -327,7 +327,7 @@ def cell_from_parameters(  # noqa: PLR0917 — as every program of crystallograp
 
     Parameters
     ----------
-    a, b, c : the lengths of the lattice vectors
+    a, b, c : the lengths of the lattice vectors, above 0, in the points' unit
     alpha, beta, gamma : the angles between b and c, a and c, a and b, in degrees
 
     Returns

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import InvalidInputError
 from ..host.foreign_warnings import ignored_warnings
 from .cloud import Cloud
-from .contents import check_memory, label, quoted, reading, shown
+from .contents import check_memory, label, left_out, quoted, reading, shown
 
 __all__ = ["read_npy", "read_npz"]
 
@@ -50,6 +50,7 @@ def read_npz(path: Path, *, array: str | None = None, prefer: Sequence[str] = ()
         zipfile.ZipFile(whole) as archive,
     ):
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+        chosen = array is not None
         if array is None:
             usual = (name for name in (*prefer, *_NAMES) if name in members)
             array = next(iter(members)) if len(members) == 1 else next(usual, None)
@@ -60,7 +61,8 @@ def read_npz(path: Path, *, array: str | None = None, prefer: Sequence[str] = ()
                 f"{path}: expected {wanted}, got {have}; save one of them as a .npy file, or name one of them "
                 "with --array on the command line"
             )
-        return Cloud(points=_read_member(path, archive, members[array]))
+        others = () if chosen else (name for name in members if name != array)
+        return Cloud(points=_read_member(path, archive, members[array]), notes=left_out(path, others, array))
 
 
 def _read_member(path: Path, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> np.ndarray[Any, Any]:

@@ -11,7 +11,7 @@ import itertools
 import lzma
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
@@ -26,6 +26,7 @@ __all__ = [
     "check_memory",
     "inner_ending",
     "label",
+    "left_out",
     "quoted",
     "read_lines",
     "reading",
@@ -131,6 +132,19 @@ def shown(text: str, most: int = 40) -> str:
 def quoted(text: str) -> str:
     """A word of the file between quotes, as :func:`shown`."""
     return f"'{shown(text)}'"
+
+
+def left_out(path: Path, others: Iterable[str], read: str = "") -> tuple[str, ...]:
+    """The note on what a file has beside what is read of it; none where it has nothing else.
+
+    Parameters
+    ----------
+    path : the file
+    others : names of what is left out, each once
+    read : what the coordinates are, where that was chosen among others
+    """
+    names = ", ".join(others)
+    return (f"{label(path)}: {read and f'coordinates are {read}; '}left out: {shown(names, 120)}",) if names else ()
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import DeviceMemoryError, InvalidInputError
 from ..host.numbers import shown as shown_value
+from ..host.numbers import whole_number
 from .arrays import read_npy, read_npz
 from .atoms.cif import read_cif
 from .atoms.gro import GRO
@@ -95,7 +96,7 @@ def read(
 
     Parameters
     ----------
-    path : the file, whose format follows from the ending of its name, see :doc:`files`; names that begin with
+    path : the file, whose format follows from the ending of its name, see :doc:`/guides/files`; names that begin with
         ``POSCAR``, ``CONTCAR``, ``XDATCAR`` or ``dump.`` are those of VASP's and LAMMPS' files; texts may be packed, as
         in ``.csv.gz``, ``.bz2`` and ``.xz``; ``-`` is a text on standard input
     frame : which frame of the file, from 0 on; negative ones count from the end
@@ -174,14 +175,19 @@ def frames(
 
 
 def _searchable(path: Path, cloud: Cloud) -> Cloud:
-    """What goes into an index as it is: nothing repeats without a cell, which is noted where the file says otherwise.
+    """What goes into an index as it is, where the command line asks what to do instead.
 
-    The command line asks for the cell instead.
+    Nothing repeats without a cell, and points of fewer coordinates than its vectors have none. Notes say so.
     """
-    if cloud.cell is not None or not any(cloud.periodic):
+    dim = cloud.points.shape[1]
+    if cloud.cell is not None and cloud.cell.shape[1] != dim:
+        note = f"its cell has {cloud.cell.shape[1]} axes, and points have {dim} columns: it is left out"
+    elif cloud.cell is None and any(cloud.periodic):
+        note = "it says that its atoms repeat, and has no cell: how far is not known, and they do not"
+    else:
         return cloud
-    note = f"{label(path)}: it says that its atoms repeat, and has no cell: how far is not known, and they do not"
-    return dataclasses.replace(cloud, periodic=(False,) * cloud.points.shape[1], notes=(*cloud.notes, note))
+    notes = (*cloud.notes, f"{label(path)}: {note}")
+    return dataclasses.replace(cloud, cell=None, periodic=(False,) * dim, notes=notes)
 
 
 def _path(path: Any) -> Path:
@@ -196,14 +202,25 @@ def _path(path: Any) -> Path:
 
 def _columns(columns: Any) -> list[str] | None:
     """Columns as words, as the command line has them."""
-    known = columns is None or (isinstance(columns, Sequence) and not isinstance(columns, (str, bytes)) and columns)
-    if not known:
+    if columns is None:
+        return None
+    given = columns.tolist() if isinstance(columns, np.ndarray) else columns
+    words: list[str | None] = []
+    if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
+        words = [_column(each) for each in given]
+    if None in words or not words:
         raise InvalidInputError(
-            f"expected a sequence of names or positions, as in ['x', 'y', 'z'], got {shown_value(columns)}; leave it "
-            "out where the file says which columns are coordinates",
+            "expected a sequence of names or positions, counted from 1, as in ['x', 'y', 'z'] or [1, 2, 3], got "
+            f"{shown_value(columns)}; leave it out where the file says which columns are coordinates",
             argument="columns",
         )
-    return None if columns is None else [shown_value(each) if isinstance(each, int) else str(each) for each in columns]
+    return [word for word in words if word is not None]
+
+
+def _column(column: Any) -> str | None:
+    """A column as a word; None where it is no name and no position."""
+    number = whole_number(column)
+    return column if isinstance(column, str) else None if number is None else shown_value(number)
 
 
 def read_cloud(path: Path, *, frame: int = 0, skip_nan: bool = False, **given: Any) -> Cloud:
@@ -280,8 +297,8 @@ def _reader_with(path: Path, given: dict[str, Any]) -> tuple[Callable[..., Cloud
         )
     if given.get("columns") is not None and reader not in _WITH_COLUMNS:
         raise InvalidInputError(
-            f"{path}: only .csv and .txt files have columns to choose from (and .tsv, .dat, .asc, .pts and .xyz "
-            "files); leave it out",
+            f"expected none, as {label(path)} has no columns to choose from (.csv, .tsv, .txt, .dat, .asc, .pts and "
+            f".xyz files have), got {shown(', '.join(given['columns']))}; leave it out",
             argument="columns",
         )
     if path != STANDARD_INPUT:

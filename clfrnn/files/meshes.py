@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import InvalidInputError
 from .cloud import Cloud
 from .columns import read_columns
-from .contents import label, quoted, read_lines, shown
+from .contents import label, left_out, quoted, read_lines, shown
 from .names import is_number
 from .rows import Table
 
@@ -37,6 +37,7 @@ _KINDS = ("OFF", "COFF", "NOFF", "CNOFF", "STOFF", "STCOFF", "STNOFF", "STCNOFF"
 def read_obj(path: Path, *, skip_nan: bool = False) -> Cloud:
     """Read the vertices, the lines that begin with v; faces must be of vertices that are there."""
     numbers, rows, faces = [], [], []
+    others: dict[str, None] = {}  # a set in order
     for number, line in enumerate(read_lines(path, any_signs=True)):
         kind, rest = (*line.split(None, 1), "", "")[:2]
         if kind == "v":
@@ -49,6 +50,8 @@ def read_obj(path: Path, *, skip_nan: bool = False) -> Cloud:
                 f"{label(path)}: line {number + 1}: expected an element of .obj files, as v, vn and f, got "
                 f"{quoted(kind)} with numbers; correct or delete the line"
             )
+        if kind and kind != "v" and kind[0] != "#":
+            others[kind] = None
     if not rows:
         raise InvalidInputError(f"{label(path)}: expected vertices, lines as v 1.0 2.0 3.0, got none; save it again")
     for number, line, before in faces:
@@ -60,7 +63,8 @@ def read_obj(path: Path, *, skip_nan: bool = False) -> Cloud:
                     f"{label(path)}: line {number + 1}: expected corners among the {len(rows):,} vertices, got "
                     f"{quoted(word)}; the file may be cut off: save it again"
                 )
-    return _vertices(path, rows, numbers, skip_nan=skip_nan)
+    lines = [f"the lines of {', '.join(others)}"] if others else []
+    return _vertices(path, rows, numbers, lines, skip_nan=skip_nan)
 
 
 def read_off(path: Path, *, skip_nan: bool = False) -> Cloud:
@@ -91,13 +95,17 @@ def read_off(path: Path, *, skip_nan: bool = False) -> Cloud:
                 f"{label(path)}: line {number + 1}: expected the number of a face's corners and these, among "
                 f"{vertices:,} vertices, got {shown(line, 80)}; save it again"
             )
+    others = ["faces"] if faces else []
     rows = behind[:vertices]
-    return _vertices(path, [line for _, line in rows], [number for number, _ in rows], skip_nan=skip_nan)
+    return _vertices(path, [line for _, line in rows], [number for number, _ in rows], others, skip_nan=skip_nan)
 
 
-def _vertices(path: Path, rows: list[str], numbers: list[int], *, skip_nan: bool) -> Cloud:
-    """The coordinates in rows, of which the first three words are x, y and z."""
+def _vertices(path: Path, rows: list[str], numbers: list[int], others: list[str], *, skip_nan: bool) -> Cloud:
+    """The coordinates in rows, of which the first three words are x, y and z; `others` are left out of the file."""
     if not rows:
-        return Cloud(points=np.empty((0, 3)))
-    table = Table(path=path, rows=rows, line_numbers=numbers, between=None, names=None, width=len(rows[0].split()))
-    return Cloud(points=read_columns(table, [0, 1, 2], ragged=True, skip_nan=skip_nan))
+        return Cloud(points=np.empty((0, 3)), notes=left_out(path, others))
+    width = max(len(row.split()) for row in rows)
+    table = Table(path=path, rows=rows, line_numbers=numbers, between=None, names=None, width=width)
+    points = read_columns(table, [0, 1, 2], ragged=True, skip_nan=skip_nan)
+    further = [f"numbers 4 to {width} of vertices, as colors and normals are" if width > 4 else "number 4 of vertices"]
+    return Cloud(points=points, notes=left_out(path, [*(further if width > 3 else ()), *others]))

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import InvalidInputError
 from .cloud import Cloud
 from .columns import read_columns
-from .contents import check_memory, quoted, read_lines, reading, shown
+from .contents import check_memory, left_out, quoted, read_lines, reading, shown
 from .lzf import unpack
 from .rows import Table
 
@@ -28,6 +28,9 @@ _KINDS = {"F": ("f", (4, 8)), "I": ("i", (1, 2, 4, 8)), "U": ("u", (1, 2, 4, 8))
 #: How many bytes are packed, and how many they are unpacked, in front of packed points.
 _SIZES = struct.Struct("<II")
 
+#: A place at the origin that is not turned, as programs write it that know of none.
+_NO_VIEWPOINT = ["0", "0", "0", "1", "0", "0", "0"]
+
 _EXPECTED = "points with the fields x, y and z"
 
 
@@ -40,6 +43,8 @@ class _Header(NamedTuple):
     #: how many numbers each field has
     counts: list[int]
     points: int
+    #: where the scanner stood and how it was turned
+    viewpoint: list[str]
     #: ascii, binary or binary_compressed
     data: str
     #: lines and bytes before the points
@@ -54,15 +59,15 @@ def read_pcd(path: Path) -> Cloud:
         for name in ("x", "y", "z"):
             if header.names.count(name) != 1 or header.counts[header.names.index(name)] != 1:
                 raise ValueError(f"the fields {quoted(' '.join(header.names))}")
-        if header.data == "ascii":
-            return Cloud(points=_read_text(path, header))
-        if header.data == "binary":
-            return Cloud(points=_read_bytes(path, header))
-        if header.data == "binary_compressed":
-            return Cloud(points=_read_packed(path, header))
-        raise InvalidInputError(
-            f"{path}: expected DATA ascii, binary or binary_compressed, got {shown(header.data)}; save it again"
-        )
+        read = {"ascii": _read_text, "binary": _read_bytes, "binary_compressed": _read_packed}.get(header.data)
+        if read is None:
+            raise InvalidInputError(
+                f"{path}: expected DATA ascii, binary or binary_compressed, got {shown(header.data)}; save it again"
+            )
+        # Fields of the name _ are there for their bytes alone.
+        others = [name for name in header.names if name not in ("x", "y", "z", "_")]
+        seen_from = ["VIEWPOINT"] if header.viewpoint not in ([], _NO_VIEWPOINT) else []
+        return Cloud(points=read(path, header), notes=left_out(path, [*others, *seen_from]))
 
 
 def _read_header(path: Path) -> _Header:
@@ -92,6 +97,7 @@ def _read_header(path: Path) -> _Header:
         kinds=kinds,
         counts=counts,
         points=points,
+        viewpoint=said.get("VIEWPOINT", []),
         data=end[1].decode("ascii"),
         lines=lines,
         size=end.end(),

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InvalidInputError
 from ..host.foreign_warnings import ignored_warnings
 from .cloud import Cloud
-from .contents import check_memory, reading
+from .contents import check_memory, left_out, reading
 
 __all__ = ["read_las"]
 
@@ -53,7 +53,9 @@ def read_las(path: Path) -> Cloud:
                 if not len(points):
                     raise ValueError(f"{count - left:,} of {count:,} points")
                 parts.append(np.stack([np.asarray(points[name]) for name in "xyz"], axis=1))
-        return Cloud(points=np.concatenate(parts))
+        others = [name for name in header.point_format.dimension_names if name not in ("X", "Y", "Z")]
+        records = ["records as that of the coordinate system"] if header.vlrs else []
+        return Cloud(points=np.concatenate(parts), notes=left_out(path, [*others, *records]))
 
 
 def _missing(path: Path, package: str) -> InvalidInputError:

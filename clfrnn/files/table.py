@@ -9,7 +9,7 @@ from pathlib import Path
 from ..errors import InvalidInputError
 from .cloud import Cloud
 from .columns import read_columns
-from .contents import inner_ending, label, quoted, read_lines, shown
+from .contents import inner_ending, label, left_out, quoted, read_lines, shown
 from .names import AmbiguousNames, choosing, coordinates, is_number, tells_rows_apart
 from .numerals import plain
 from .rows import Table, make_table
@@ -79,11 +79,16 @@ def _choose(table: Table, notes: list[str], *, first_three: bool) -> list[int]:
     return list(range(width))
 
 
+def _like_numbers(table: Table) -> tuple[list[str], list[int]]:
+    """The words of the first row, with points as decimal signs, and which columns are numbers there, from 1 on."""
+    words = [plain(word, "," if table.commas else ".") for word in table.words(0)]
+    return words, [k + 1 for k, word in enumerate(words) if is_number(word)]
+
+
 def _remedy_for_columns(table: Table) -> str:
     """How to say which columns are coordinates, with those that are numbers in the first row as the example."""
-    words = [plain(word, "," if table.commas else ".") for word in table.words(0)]
-    numbers = [k + 1 for k, word in enumerate(words) if is_number(word)] or [1, 2, 3]
-    remedy = f"say which to read, as in {choosing(numbers[:3])}; columns count from 1"
+    words, numbers = _like_numbers(table)
+    remedy = f"say which to read, as in {choosing(numbers[:3] or [1, 2, 3])}; columns count from 1"
     if table.between == "," and len(words) > _MOST_UNNAMED and len(words) % 2 == 0 and all(map(str.isdigit, words)):
         return f"where the commas are decimal ones, separate the numbers by semicolons; else {remedy}"
     return remedy
@@ -92,15 +97,11 @@ def _remedy_for_columns(table: Table) -> str:
 def _note_named(table: Table, chosen: list[int], notes: list[str]) -> None:
     names = table.names or []
     left = [table.column(k) if not names[k] else shown(names[k]) for k in range(table.width) if k not in chosen]
-    if left:
-        read = ", ".join(names[k] for k in chosen)
-        notes.append(f"{label(table.path)}: coordinates are {read}; left out: {shown(', '.join(left), 120)}")
+    notes += left_out(table.path, left, ", ".join(names[k] for k in chosen))
 
 
 def _note_numbered(table: Table, chosen: list[int], notes: list[str]) -> None:
-    if table.width > len(chosen):
-        left = ", ".join(str(k + 1) for k in range(len(chosen), table.width))
-        notes.append(f"{label(table.path)}: coordinates are columns 1, 2, 3; left out: {shown(left, 120)}")
+    notes += left_out(table.path, [str(k + 1) for k in range(len(chosen), table.width)], "columns 1, 2, 3")
     if table.words(0) == [str(k) for k in range(table.width)] and table.width > 1:
         notes.append(
             f"{label(table.path)}: line {table.line_numbers[0] + 1} ({table.rows[0]}) is searched as a point; delete "
@@ -124,6 +125,6 @@ def find_column(table: Table, column: str, columns: Sequence[str]) -> int:
         f"expected columns that {label(table.path)} has, each once, got {quoted(column)}{wrong}; it has "
         f"{most}, whose first row is {shown(', '.join(names), 80)}: "
         + ("name them as there, or " if table.names else "")
-        + f"count them from 1, as in {choosing(range(1, min(most, _MOST_UNNAMED) + 1))}",
+        + f"count them from 1, as in {choosing(_like_numbers(table)[1][:_MOST_UNNAMED] or [1])}",
         argument="columns",
     )

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InvalidInputError
 from ..host.foreign_warnings import ignored_warnings
 from .cloud import Cloud
-from .contents import check_memory, quoted, reading, shown
+from .contents import check_memory, left_out, quoted, reading, shown
 
 __all__ = ["read_ply"]
 
@@ -34,9 +34,15 @@ def read_ply(path: Path) -> Cloud:
         ) from error
     with reading(path, "vertices with x, y and z", "save it again as a point cloud"), ignored_warnings():
         begin, header = _check_header(path)
-        vertices = PlyData.read(str(path))["vertex"]
+        whole = PlyData.read(str(path))
+        vertices = whole["vertex"]
         _refuse_more(path, begin, header)
-        return Cloud(points=np.stack([np.asarray(vertices[name]) for name in ("x", "y", "z")], axis=1))
+        others = [each.name for each in vertices.properties if each.name not in ("x", "y", "z")]
+        elements = [f"the elements {each.name}" for each in whole if each.name != "vertex" and each.count]
+        return Cloud(
+            points=np.stack([np.asarray(vertices[name]) for name in ("x", "y", "z")], axis=1),
+            notes=left_out(path, [*others, *elements]),
+        )
 
 
 def _check_header(path: Path) -> tuple[int, str]:

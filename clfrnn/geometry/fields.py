@@ -57,7 +57,9 @@ def distance_field(
     session: Session | None = None,
     **options: Unpack[MethodOptions],
 ) -> Field:
-    """Compute the signed distance to the nearest point at the nodes of a regular grid.
+    """Compute the signed distance to the nearest point, at the nodes of a regular grid.
+
+    A node is a position of the grid. The sign says on which side of the surface it lies: negative inside.
 
     Parameters
     ----------
@@ -71,9 +73,9 @@ def distance_field(
 
     Returns
     -------
-    Field, on the device, not waited for: the distance d to the nearest point p of a node x, and the lowest one of
-    several; negative where ``(x - p) . n < 0`` with p's normal n. NaN where d exceeds the radius, and where p has no
-    normal. The same bits on every device.
+    Field, on the device, for which the call does not wait. The value at a node x is its distance d to the nearest
+    point p, of several the one with the lowest number; negative where ``(x - p) . n < 0`` with p's normal n. NaN where
+    d exceeds the radius, and where p has no normal. Values are the same to the last bit on every device.
 
     Raises
     ------

@@ -26,7 +26,7 @@ __all__ = ["Normals", "normals"]
 
 
 class Normals(NamedTuple):
-    """The normals of a cloud, on the device."""
+    """The normals of a cloud, with what was computed beside them; arrays on the device."""
 
     #: (n, dim), of length 1; NaN where a point has fewer than dim neighbors, or where all are so near that their
     #: variances vanish in the points' dtype; along the first axis where all coincide
@@ -50,7 +50,7 @@ def normals(
     session: Session | None = None,
     **options: Unpack[MethodOptions],
 ) -> Normals:
-    """Estimate the normal of a surface at each of its points.
+    """Estimate the normal of a surface at each of its points: the direction in which the points around it spread least.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def normals(
 
     Returns
     -------
-    Normals, on the device, not waited for
+    Normals, on the device; the call does not wait for it
 
     Raises
     ------

@@ -58,7 +58,7 @@ def radius_outliers(
 
     Returns
     -------
-    (n,) bool array on the device, True for points that stay; not waited for
+    (n,) bool array on the device, True for points that stay; the call does not wait for it
 
     Raises
     ------
@@ -101,7 +101,7 @@ def statistical_outliers(
     ----------
     points : (n, dim) float32 or float64, finite; on the host or the device
     k : number of nearest neighbors that are taken of each point, at least 1
-    ratio : scalar; a larger one lets more points stay
+    ratio : scalar, a number of standard deviations, see below; a larger one lets more points stay
     method, session, **options : as for :func:`clfrnn.nearest`
 
     Returns

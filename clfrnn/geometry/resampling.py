@@ -50,7 +50,7 @@ def wlop(
     session: Session | None = None,
     **options: Unpack[MethodOptions],
 ) -> DeviceArray[np.floating[Any]]:
-    """Spread particles evenly over the surface in a cloud, by weighted locally optimal projection.
+    """Spread particles, new points, evenly over the surface in a cloud, by weighted locally optimal projection (WLOP).
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def wlop(
 
     Returns
     -------
-    (m, dim) array on the device, of the points' dtype, in the order of particles; not waited for
+    (m, dim) array on the device, of the points' dtype, in the order of particles; the call does not wait for it
 
     Raises
     ------
@@ -169,7 +169,8 @@ def _first_positions(session: Session, points: DeviceArray[Any], particles: Any,
         begin = as_points(particles, dtype=points.dtype, name="particles", session=session)
         if begin.shape[1] != dim:
             raise InvalidInputError(
-                f"expected {dim} coordinates, as points have, got {begin.shape[1]}", argument="particles"
+                f"expected {dim} coordinates, as points have, got {begin.shape[1]}; pass as many for each particle",
+                argument="particles",
             )
         return begin
     many = whole_number(particles)

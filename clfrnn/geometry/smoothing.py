@@ -50,7 +50,7 @@ def smooth(
 
     Returns
     -------
-    (n, dim) array on the device, of the points' dtype and in their order; not waited for
+    (n, dim) array on the device, of the points' dtype and in their order; the call does not wait for it
 
     Raises
     ------

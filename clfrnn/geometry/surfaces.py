@@ -79,18 +79,17 @@ class Surface(NamedTuple):
 
 
 def isosurface(field: Field, level: float = 0.0) -> Surface:
-    """Find the surface on which a field has a value, or the curve in 2D.
+    """Find the surface on which a field has a given value, as triangles; in 2D the curve, as segments.
 
     Parameters
     ----------
     field : of :func:`distance_field`, or any other :class:`Field` of numbers at nodes, on the device or the host
-    level : that value
+    level : scalar, the value on the surface
 
     Returns
     -------
-    Surface, in host memory; without triangles where the field does not reach the level, which a UserWarning says. A
-    cell of the grid with a
-    corner where the field is undefined has no triangles: the surface has a hole there.
+    Surface, in host memory. It has no triangles where the field does not reach the level, which a UserWarning says. A
+    cell of the grid with a corner where the field is NaN has none either: the surface has a hole there.
 
     Raises
     ------

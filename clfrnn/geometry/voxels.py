@@ -25,7 +25,10 @@ _REDUCE = ("mean", "first", "nearest_to_center")
 
 
 class VoxelClouds(NamedTuple):
-    """A cloud with one point for each voxel that has points, on the device; in the order of first points."""
+    """A cloud with one point for each voxel that has points, on the device.
+
+    Voxels are in the order in which the cloud has the first point of each.
+    """
 
     #: (voxels, dim), in the points' dtype
     points: DeviceArray[np.floating[Any]]
@@ -43,7 +46,7 @@ def voxel_downsample(
     reduce: Literal["mean", "first", "nearest_to_center"] = "mean",
     session: Session | None = None,
 ) -> VoxelClouds:
-    """Thin a cloud to one point for each voxel that has points.
+    """Thin a cloud to one point for each voxel that has points. A voxel is a cube of a regular grid, a square in 2D.
 
     Parameters
     ----------

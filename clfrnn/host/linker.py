@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from .child import python_command
 from .folders import temporary_folder, write_whole
 from .text_cache import cache_folder, digest
 
@@ -80,8 +81,8 @@ def why_not_linked(driver: str, cache_switch: str) -> str:
         if _links("ld") or any(_helped(linker, folder) for linker in _linkers() for folder in _folders(linker)):
             return ""
     # The driver may bring a linker, or find one where only it looks.
-    caches_off = {**os.environ, cache_switch: "0", "PYOPENCL_NO_CACHE": "1", "PYTHONSAFEPATH": "1"}
-    if sys.executable and _succeeds([sys.executable, "-c", _TRIAL, driver], caches_off):
+    caches_off = {**os.environ, cache_switch: "0", "PYOPENCL_NO_CACHE": "1"}
+    if sys.executable and _succeeds(python_command(_TRIAL, driver), caches_off):
         return ""
     found = "which fails" if shutil.which("ld") else "which is not on this machine"
     return (

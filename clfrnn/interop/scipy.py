@@ -62,8 +62,8 @@ class KDTree:
     -----
     An index is built at the first query, for its radius, and serves later queries of about that radius. A call with
     thousands of queries takes little longer than one with a single query. `eps` is taken, and results are exact;
-    `workers` is taken, and the device decides; a `p` other than 2 is refused. :doc:`coming-from-scipy` lists what
-    differs.
+    `workers` is taken, and the device decides; a `p` other than 2 is refused. :doc:`/start/coming-from-scipy` lists
+    what differs.
 
     Examples
     --------

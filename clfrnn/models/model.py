@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +70,11 @@ class Model(abc.ABC):
         """The simulated time since the start."""
         return self.steps_done * self.dt
 
+    @property
+    def _lock(self) -> AbstractContextManager[Any]:
+        """Held while a call of one thread uses the device, for which others wait."""
+        return self.session.lock
+
     def controls(self) -> Controls:
         """What may be changed while the model runs; a window and a notebook show it. Most models have nothing."""
         return Controls()
@@ -107,7 +113,7 @@ class Model(abc.ABC):
             `n` is not such a number.
         """
         for _ in range(whole(n, "n", least=0, advice="pass the number of steps")):
-            with self.session.lock:  # the halves of a step belong together
+            with self._lock:  # the halves of a step belong together
                 self._advance()
                 self.steps_done += 1
 
@@ -227,12 +233,16 @@ class Model(abc.ABC):
         -----
         Cost: a copy of the positions and of the colors, and a wait for them.
         """
-        with self.session.lock:
+        with self._lock:
             colors = self._colors()
             return Frame(
                 step=self.steps_done,
                 time=self.time,
-                positions=self.positions.get(),
-                colors=None if colors is None else np.asarray(colors.get() if hasattr(colors, "get") else colors),
+                positions=_in_host_memory(self.positions),
+                colors=None if colors is None else _in_host_memory(colors),
                 balls=self._balls(),
             )
+
+
+def _in_host_memory(array: Any) -> npt.NDArray[Any]:
+    return np.asarray(array.get() if hasattr(array, "get") else array)

@@ -20,6 +20,9 @@ Boxes = npt.NDArray[np.float64]
 #: Share of the sample at each end of an axis that its spread leaves out, so that a stray does not choose the axis.
 _TAIL = 1 / 16
 
+#: Points of a sample by which the axis of a cut is chosen.
+_FEW = 4096
+
 
 def split(
     sample: Any,
@@ -105,12 +108,13 @@ def _cut(
     """The axis and the coordinate by which about that `share` of the load lies below."""
     if not len(places):
         return 0, _within(box[:, 0])
-    tail = int(len(places) * _TAIL)
-    ordered = np.sort(places, axis=0)
+    few = places[:: max(1, len(places) // _FEW)]  # which tell how far all of them spread
+    tail = int(len(few) * _TAIL)
+    ordered = np.sort(few, axis=0)
     with np.errstate(over="ignore"):
-        spread = ordered[len(places) - 1 - tail] - ordered[tail]
-        whole = ordered[-1] - ordered[0]
-    best = (np.inf, 0, float(ordered[0, 0]))
+        spread = ordered[len(few) - 1 - tail] - ordered[tail]
+        whole = places.max(axis=0) - places.min(axis=0)
+    best = (np.inf, 0, float(places[:, 0].min()))
     for axis in np.lexsort((-whole, -spread)).tolist():
         imbalance, cut = _cut_along(places[:, axis], load, share)
         best = min(best, (imbalance, axis, cut), key=lambda each: each[0])
@@ -121,13 +125,14 @@ def _cut(
 
 def _cut_along(x: npt.NDArray[np.float64], load: npt.NDArray[np.float64], share: float) -> tuple[float, float]:
     """How far the share below the best cut is from `share`, and that cut: one of the coordinates."""
-    order = np.argsort(x, kind="stable")
+    order = np.argsort(x)
+    x = x[order]
     total = float(load.sum())
     weights = load[order] / total if total > 0 else np.full(len(x), 1 / len(x))
-    values, first = np.unique(x[order], return_index=True)
+    first = np.flatnonzero(np.concatenate([[True], x[1:] > x[:-1]]))  # of equal coordinates
     below = np.concatenate([[0.0], np.cumsum(weights)])[first]
     k = int(np.argmin(np.abs(below - share)))
-    return abs(float(below[k]) - share), float(values[k])
+    return abs(float(below[k]) - share), float(x[first[k]])
 
 
 def _within(ends: npt.NDArray[np.float64]) -> float:

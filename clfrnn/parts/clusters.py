@@ -51,11 +51,12 @@ def friends_of_friends(
 
     Returns
     -------
-    Clusters in host memory, those of :func:`clfrnn.cluster.friends_of_friends` of the whole, to the label
+    Clusters in host memory, with the labels of :func:`clfrnn.cluster.friends_of_friends` of the whole cloud
 
     Notes
     -----
-    Each part finds the groups of its own points and its halo; groups of two parts that share a point are one. Cost: as
+    Each part finds the groups of its own points and those in its halo, see :func:`search`. Groups of two parts that
+    share a point are one. Cost: as
     for :func:`count`, and 13 bytes of host memory for each point, 12 for each point in a halo.
 
     Examples
@@ -104,7 +105,7 @@ def dbscan(
 
     Returns
     -------
-    Clusters in host memory, those of :func:`clfrnn.cluster.dbscan` of the whole, to the label
+    Clusters in host memory, with the labels of :func:`clfrnn.cluster.dbscan` of the whole cloud
 
     Notes
     -----
@@ -240,6 +241,6 @@ def _merged(
         session.trim()
 
     found = in_turn_on(whole.sessions, parts, whole.local, link, what="linking", progress=whole.given.progress)
-    given = whole.given
-    search = ClusterSearch(distance=distance, domain=given.domain, method=given.method, options=given.options)
+    given, dim = whole.given, whole.points.shape[1]
+    search = ClusterSearch(distance=distance, dim=dim, domain=given.domain, method=given.method, options=given.options)
     return merge(found, whole.num_points, least=least, core=core, search=search)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidInputError
+from ..files.contents import reading
 from ..host.files import replacing
 from ..results import NeighborList
 from .rows import number_dtype
@@ -24,7 +25,7 @@ _FILE, _ALL = "part-{:06}.npz", "parts.json"
 
 
 class PartList(NeighborList):
-    """The neighbors of some queries of a whole, in host memory: row ``i`` is that of the query ``query_ids[i]``.
+    """The neighbors of some queries of a whole cloud, in host memory: row ``i`` is of the query ``query_ids[i]``.
 
     Attributes
     ----------
@@ -48,7 +49,7 @@ class PartList(NeighborList):
         self.query_ids = query_ids
 
     def to_coo(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return the pairs as (query_ids, point_ids), each (pairs,), in the numbering of the whole."""
+        """Return the pairs as (query_ids, point_ids), each (pairs,): rows of the whole cloud."""
         return np.repeat(self.query_ids, self.counts), np.asarray(self.indices)
 
     def __repr__(self) -> str:
@@ -64,7 +65,7 @@ class PartList(NeighborList):
 
 
 def join(results: Iterable[Any]) -> NeighborList:
-    """Join the lists of all parts to one list in the numbering of the whole.
+    """Join the lists of all parts to one list of the whole cloud.
 
     Parameters
     ----------
@@ -201,10 +202,20 @@ def write_lists(lists: Iterable[PartList], folder: str | Path) -> int:
 def read_lists(folder: str | Path) -> Iterator[PartList]:
     """Read the lists of a folder that :func:`write_lists` has written, one after the other.
 
+    Parameters
+    ----------
+    folder : the folder, as :func:`write_lists` was given it
+
+    Returns
+    -------
+    An iterator of :class:`PartList`, in the order in which they were written. One list is in memory at a time, unless
+    you hold others.
+
     Raises
     ------
     InvalidInputError
-        The folder has no lists, or not all of them, as where writing was interrupted.
+        The folder has no ``parts.json``, as where writing was interrupted; or a file of a list is missing or damaged.
+        The message names the file.
     """
     place = Path(folder)
     try:
@@ -216,13 +227,37 @@ def read_lists(folder: str | Path) -> Iterator[PartList]:
             argument="folder",
         ) from None
     for k in range(number):
-        with np.load(place / _FILE.format(k)) as arrays:
+        yield _read_list(place / _FILE.format(k))
+
+
+def _read_list(path: Path) -> PartList:
+    """Read one file; a list that is damaged is refused, and none is left out."""
+    expected = "a list as write_lists() writes it"
+    with reading(path, expected, "search again, into a new folder"), path.open("rb") as file:
+        with np.load(file, allow_pickle=False) as arrays:
             columns = {name: arrays[name] for name in arrays.files}
-        facts = {name: columns.pop(name) for name in ("num_points", "dtype", "images")}
-        yield PartList(
+        facts = {name: columns.pop(name) for name in ("num_points", "dtype", "images", "query_ids")}
+        found = PartList(
             columns,
-            query_ids=columns.pop("query_ids"),
+            query_ids=facts["query_ids"],
             num_points=int(facts["num_points"]),
             dtype=str(facts["dtype"]),
             images=bool(facts["images"]),
         )
+        if why := _why_damaged(found):
+            raise InvalidInputError(f"{path}: expected {expected}, got {why}; search again, into a new folder")
+        return found
+
+
+def _why_damaged(found: PartList) -> str:
+    """What keeps the arrays of a file from being a list; "" where they are one."""
+    offsets, indices = np.asarray(found.offsets), np.asarray(found.indices)
+    if offsets.shape != (len(found.query_ids) + 1,) or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+        return f"offsets of shape {offsets.shape} that are not those of {len(found.query_ids):,} rows"
+    lengths = {name: len(column) for name, column in found.columns().items() if name in _COLUMNS}
+    if set(lengths.values()) != {int(offsets[-1])}:
+        held = ", ".join(f"{length:,} {name}" for name, length in lengths.items())
+        return f"{held} for the {int(offsets[-1]):,} pairs of its offsets"
+    if len(indices) and not (indices.min() >= 0 and indices.max() < found.num_points):
+        return f"indices {indices.min():,} to {indices.max():,} of {found.num_points:,} points"
+    return ""

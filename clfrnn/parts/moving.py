@@ -42,7 +42,7 @@ class _Held:
 
 @final
 class MovingParts:
-    """Points that move, in parts on one or several devices: each step rebuilds only the parts that it has changed.
+    """Points that move, in parts that stay on one or several devices: a step updates only the parts that have changed.
 
     Parameters
     ----------
@@ -122,16 +122,16 @@ class MovingParts:
 
     @property
     def parts(self) -> list[Part]:
-        """The rows that each part owns now, and those of its halo."""
+        """A :class:`Part` for each part: the rows of the points in its box now, and those of its halo."""
         return [held.part for held in self._held]
 
     @property
     def last_update(self) -> tuple[str, ...]:
-        """What the last update did with each part: "same", "updated", or "built" anew, when it is first searched."""
+        """What the last update did with each part: "same" where nothing changed, "updated", or "built" anew."""
         return self._done
 
     def update(self, points: Any) -> None:
-        """Replace the points by others: those that have left a box, or a halo, go to the part where they are now.
+        """Replace the points by others: points that have left a box, or a halo, go to the part where they are now.
 
         Parameters
         ----------
@@ -169,7 +169,7 @@ class MovingParts:
         self._take(whole, migrated)
 
     def count(self, *, include_self: bool = False) -> npt.NDArray[np.int32]:
-        """Count the neighbors of each point, in an (n,) array of numpy.
+        """Count the neighbors of each point, in an (n,) int32 array of numpy.
 
         Parameters
         ----------

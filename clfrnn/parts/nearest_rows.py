@@ -61,10 +61,10 @@ def nearest(
 
     Notes
     -----
-    Without a radius, halos are as wide as a sample lets expect the last neighbors to be. A query whose last neighbor is
-    nearer than what the halo leaves out is settled. The others, as those of strays, are searched for in every part that
-    their last neighbor so far leaves within reach. Cost: as for :func:`search`, and a second search, for these queries,
-    of the points of each part that they reach; 4 + itemsize bytes of host memory for each of m · (k + 1) neighbors.
+    Without a radius, the width of halos is estimated by a sample of the points. A query is done where its k neighbors
+    are nearer than all points outside of the halo. The others, as those of points that stand alone, are searched for
+    again in every part that may have a nearer neighbor. Cost: as for :func:`search`, and for these queries a second
+    search of the parts that they need; 4 + itemsize bytes of host memory for each of m · (k + 1) neighbors.
 
     Examples
     --------

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from typing import Any
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +15,33 @@ import numpy.typing as npt
 from ..errors import InvalidInputError
 from ..host.numbers import is_masked, real_number, shown, whole_number
 
-__all__ = ["Survey", "as_rows", "at_least_one", "check_radius", "number_dtype", "read", "real_of", "slices", "survey"]
+__all__ = [
+    "Survey",
+    "as_rows",
+    "at_least_one",
+    "check_radius",
+    "in_threads",
+    "number_dtype",
+    "read",
+    "real_of",
+    "slices",
+    "survey",
+]
 
 #: Rows that are read at once.
 _ROWS = 1 << 18
+
+#: Threads that divide rows at the same time.
+_MOST_THREADS = 16
 
 #: Rows of a sample.
 _SAMPLE = 1 << 16
 
 #: Dimensions that methods serve.
 _MOST_COORDINATES = 12
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -97,6 +117,28 @@ def slices(points: Any, name: str, first: int = 0) -> Iterator[tuple[int, npt.ND
                 argument=name,
             )
         yield first + start, rows
+
+
+def in_threads(function: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
+    """What a function of numpy's makes of each thing that is given, in their order, on the cores of this process.
+
+    Things are taken as they are needed, so that only some of them are in memory.
+    """
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if cores == 1:
+        yield from map(function, given)
+        return
+    with ThreadPoolExecutor(min(cores, _MOST_THREADS)) as pool:
+        ahead: deque[Future[Made]] = deque()
+        try:
+            for each in given:
+                ahead.append(pool.submit(function, each))
+                if len(ahead) > min(cores, _MOST_THREADS):
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def survey(points: Any, name: str, first: int = 0) -> Survey:

@@ -51,7 +51,10 @@ def search_parts(
     progress: bool = False,
     **options: Unpack[MethodOptions],
 ) -> Iterator[PartList]:
-    """List the neighbors of a cloud part by part, on one device in turn or on several at once.
+    """List the neighbors of a cloud part by part, on one device or on several at the same time.
+
+    A part is the points in a box of space, and its *halo*: the points around the box within the radius, which may be
+    neighbors of points in it. Each part is searched by itself, so that a device needs memory for one part at a time.
 
     Parameters
     ----------
@@ -59,7 +62,7 @@ def search_parts(
         mmap_mode="r")``), or one that is read by slices, as those of Zarr and HDF5
     radius : scalar, or (m,) for one radius for each query
     queries : (m, dim), as `points`; the points themselves when not given
-    sessions : a :class:`clfrnn.Session` for each device; the default session when not given
+    sessions : a list with a :class:`clfrnn.Session` for each device; the default session when not given
     parts : least number of parts; by default as few as fit the devices, and one for each session
     max_bytes : largest number of bytes that the search takes on each device, from 5 MB on, as 2 MB are taken whatever
         the part; by default 0.6 of the device's memory
@@ -84,8 +87,8 @@ def search_parts(
     Notes
     -----
     The pairs, and all that a list has, are those of :func:`clfrnn.search` of the whole, to the last bit where `sort` is
-    given. Cost: two readings of the points and one of each part; 4 bytes of host memory for each point, twice for
-    those in halos; on the devices a search of each part with its halo. Reading, searching and what the caller does
+    given. Cost: the points are read twice, and each part once more. Host memory: 4 bytes for each point, twice for
+    those in halos. On the devices: a search of each part with its halo. Reading, searching and what the caller does
     with a list go on at the same time.
 
     Examples

@@ -45,7 +45,7 @@ def as_points(
 
     Notes
     -----
-    Cost: a copy to the device. Points on the device are read once, and waited for.
+    Cost: a copy to the device. Points that are on the device are read once, and the host waits for that.
 
     Examples
     --------
@@ -119,8 +119,8 @@ def to_device(values: Any, *, name: str = "values", session: Session | None = No
 
     Returns
     -------
-    contiguous array on the device, of the same shape and dtype, not waited for; it shares the memory of `values` where
-    these are such an array
+    contiguous array on the device, of the same shape and dtype, for which the call does not wait; it shares the memory
+    of `values` where these are such an array
 
     Raises
     ------

@@ -22,8 +22,8 @@ _choosing = threading.RLock()
 def default_session() -> Session:
     """Return the session of this process, made at the first call.
 
-    Its device is ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU. Devices whose
-    drivers bound loops come last.
+    Its device is the one that the environment variable ``CLFRNN_DEVICE`` names, else ``PYOPENCL_CTX``, else the first
+    GPU, else the first CPU. Devices whose drivers end loops after a number of turns come last.
 
     Raises
     ------

@@ -57,8 +57,8 @@ def devices() -> list[DeviceProfile]:
 
     Notes
     -----
-    Cost: queries of the drivers, and one run of the machine's linker where a driver links by it. Only
-    where that linker fails, a kernel is compiled, in another process.
+    Cost: questions to the drivers. A driver that needs a linker costs one run of it; only where that
+    fails, a kernel is compiled in another process.
 
     Examples
     --------

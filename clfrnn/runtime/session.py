@@ -69,15 +69,18 @@ class Selection(NamedTuple):
 
 @checks_keywords
 class Session(Launcher, Memory):
-    """One device at work. All modules below :mod:`clfrnn.api` get their session as an argument.
+    """A device with what clfrnn needs on it: an OpenCL queue, compiled programs, and memory that is used again.
+
+    Most programs need none of their own: searches take that of the arrays they are given, or :func:`default_session`.
+    Make sessions to choose a device, or to use several at the same time.
 
     Parameters
     ----------
     device : None, int, str, pyopencl.Device or in-order pyopencl.CommandQueue
-        None takes ``CLFRNN_DEVICE``, else ``PYOPENCL_CTX``, else the first GPU, else the first CPU; devices whose
-        drivers bound loops come last. An int is a position in :func:`clfrnn.devices`. A str is a part of the name of a
-        device or platform. The session then makes a queue without profiling, which costs 5 µs for each launch on some
-        drivers; for times of events pass a queue with profiling, see :meth:`recorded`.
+        None takes the device that the environment variable ``CLFRNN_DEVICE`` names, else ``PYOPENCL_CTX``, else the
+        first GPU, else the first CPU; devices whose drivers end loops after a number of turns come last. An int is a
+        position in :func:`clfrnn.devices`. A str is a part of the name of a device or platform, in any case. For these
+        the session makes a queue of its own. Pass a queue that was made with profiling if you want times of events.
 
     Raises
     ------
@@ -158,9 +161,9 @@ class Session(Launcher, Memory):
 
     @property
     def lock(self) -> AbstractContextManager[Any]:
-        """The lock that a public call holds: ``with session.lock:`` keeps several together.
+        """The lock that each call on the session holds: ``with session.lock:`` keeps other threads out between calls.
 
-        To read it raises in a forked child.
+        Reading it raises an error in a forked child.
         """
         if os.getpid() != self._process:  # looked at here as well, as the call would cost as much as the lock
             check_process()

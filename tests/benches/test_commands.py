@@ -12,11 +12,22 @@ from click.testing import CliRunner
 from conftest import position
 
 pytest.importorskip("asv_benches", reason="benchmarks come with a checkout")
-cluster, faces, models, nearest, pair_counts, parts, quick, verlet, versions = (
+cluster, devices, faces, models, nearest, pair_counts, parts, quick, verlet, versions = (
     importlib.import_module(f"asv_benches.{name}")
-    for name in ("cluster", "faces", "models", "nearest", "pair_counts", "parts", "quick", "verlet", "versions")
+    for name in (
+        "cluster",
+        "devices",
+        "faces",
+        "models",
+        "nearest",
+        "pair_counts",
+        "parts",
+        "quick",
+        "verlet",
+        "versions",
+    )
 )
-choice, clocks, clouds, floors, geometry, growth, served, sides, split, steps, trees = (
+choice, clocks, clouds, floors, geometry, growth, parts_plan, served, sides, split, steps, trees = (
     importlib.import_module(f"asv_benches.tools.{name}")
     for name in [
         "choice",
@@ -25,6 +36,7 @@ choice, clocks, clouds, floors, geometry, growth, served, sides, split, steps, t
         "floors",
         "geometry",
         "growth",
+        "parts_plan",
         "served",
         "sides",
         "split",
@@ -443,6 +455,40 @@ def test_parts(printed, session, monkeypatch):
     assert all(float(row[3]) > 0 for row in rows)
     _, _, *rows = printed(parts, "--points", "90000", "--budget")
     assert [row[0] for row in rows] == ["none", "1,440,000"]
+
+
+def test_devices(printed, session, monkeypatch, tmp_path):
+    """What is foretold of parts is what they hold, within what a sample of so few points tells."""
+    monkeypatch.setattr(devices, "devices_of", lambda session, many: [session] * many)
+    names = ("count", "nearest", "spheres")
+    sizes = ("--points", "3000", "--many", "0", "--spheres", "3000", "--devices", "1,3", "--times", "1")
+    picture = tmp_path / "growth.png"
+    only = [word for name in names for word in ("--only", name)]
+
+    _, _, *rows = printed(devices, *sizes, *only, "--picture", str(picture))
+
+    assert [row[:3] for row in rows] == [
+        [name, growth, many] for name in names for growth in ("strong", "weak") for many in ("1", "3")
+    ]
+    for row in rows:
+        halo, foretold = (float(word.strip("(%)")) for word in row[4].split())
+        assert foretold == pytest.approx(halo, rel=0.1)
+        assert (halo > 0) == (row[2] == "3")
+    assert picture.stat().st_size
+
+
+def test_a_plan_on_paper():
+    """Of 27 cubes as many points as those of their bisection, and their halos, of even points."""
+    reach = parts_plan.radius_of(1e6, 49)
+    cubes = parts_plan.Plan.of_cubes(1e6, 27, reach)
+    cut = parts_plan.Plan.of(np.random.default_rng(1).random((1 << 18, 3)), 1e6, 27, reach)
+    assert cut.owned.sum() == pytest.approx(1e6)
+    assert 0.5 * cubes.halo_share < cut.halo_share < cubes.halo_share  # outer faces of the unit cube have no halo
+    rate = parts_plan.Rate.of((100, 3.0), (200, 5.0))
+    assert (rate.fixed, rate.each) == pytest.approx((1, 0.02))
+    done = CliRunner().invoke(parts_plan.main, ["--points", "1e6", "--devices", "27", "--each", "1"])
+    assert done.exit_code == 0, done.output
+    assert rows_of(done.output)[2][1] == "37,037"
 
 
 def test_faces(printed, monkeypatch):

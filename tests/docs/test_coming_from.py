@@ -9,7 +9,7 @@ from pages import DOCS, blocks, execute, run, section
 
 import clfrnn
 
-PAGE = DOCS / "coming-from.md"
+PAGE = DOCS / "start/coming-from.md"
 
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="runs in a checkout")
 

@@ -14,7 +14,7 @@ from clfrnn import clouds, reference
 from clfrnn.methods import METHODS
 from clfrnn.runtime import rendering
 
-METHOD = DOCS / "how-to-add-a-method.md"
+METHOD = DOCS / "contribute/how-to-add-a-method.md"
 
 pytestmark = pytest.mark.skipif(not METHOD.is_file(), reason="runs in a checkout")
 

@@ -14,29 +14,40 @@ pytestmark = pytest.mark.skipif(not WORKFLOWS, reason="runs in a checkout")
 yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
 
 #: Actions that steps may use, all of them with a version.
-ACTIONS = {"actions/checkout", "actions/setup-python", "actions/upload-artifact", "conda-incubator/setup-miniconda"}
+ACTIONS = {
+    "actions/checkout",
+    "actions/download-artifact",
+    "actions/setup-python",
+    "actions/upload-artifact",
+    "conda-incubator/setup-miniconda",
+    "pypa/gh-action-pypi-publish",
+}
 
 SYSTEMS = {"ubuntu-latest", "macos-latest", "windows-latest"}
 
 
 def jobs():
+    """Jobs of steps; a workflow may also run another one as a job."""
     for path in WORKFLOWS:
         for name, job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].items():
-            yield pytest.param(job, id=f"{path.stem}-{name}")
+            if "uses" in job:
+                assert path.parents[2] / job["uses"] in WORKFLOWS
+            else:
+                yield pytest.param(job, id=f"{path.stem}-{name}")
 
 
 def commands():
     """Each line that a step runs."""
     for path in WORKFLOWS:
         for name, job in yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].items():
-            for step in job["steps"]:
+            for step in job.get("steps", ()):
                 for line in step.get("run", "").splitlines():
                     yield pytest.param(line.strip(), id=f"{path.stem}-{name}-{line.strip()}")
 
 
 def test_every_system_and_a_gpu_have_a_job():
     runners = [job.values[0]["runs-on"] for job in jobs()]
-    assert {each for each in runners if isinstance(each, str)} == SYSTEMS
+    assert {each for each in runners if isinstance(each, str)} == {*SYSTEMS, "${{ matrix.system }}"}
     assert ["self-hosted", "gpu"] in runners
 
 
@@ -47,22 +58,42 @@ def test_when_a_workflow_runs(path):
     when = read[True]  # YAML takes the key `on` for a truth value
     assert read["name"] == path.stem
     assert {"push", "workflow_dispatch"} <= set(when)
-    own = any("self-hosted" in job["runs-on"] for job in read["jobs"].values())
-    assert ("pull_request" in when) != own
+    own = any("self-hosted" in job.get("runs-on", ()) for job in read["jobs"].values())
+    publishes = any(may_publish(job) for job in read["jobs"].values())
+    assert ("pull_request" in when) != (own or publishes)
+    assert set(when["push"]) == ({"tags"} if publishes else {"branches"})
     assert read["permissions"] == {"contents": "read"}
+
+
+def may_publish(job):
+    return "permissions" in job
+
+
+def test_what_may_publish_runs_no_code_of_the_repository():
+    """It takes what others have built and tested, and PyPI knows it by its environment."""
+    read = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))["jobs"]
+    (publish,) = (job for job in read.values() if may_publish(job))
+    assert publish["permissions"] == {"id-token": "write"}
+    assert publish["environment"] == "pypi"
+    assert {*publish["needs"]} == set(read) - {"publish"}
+    assert publish["if"] == "github.event_name == 'push'"
+    assert [step["uses"].split("@")[0] for step in publish["steps"]] == [
+        "actions/download-artifact",
+        "pypa/gh-action-pypi-publish",
+    ]
 
 
 @pytest.mark.parametrize("job", [*jobs()])
 def test_a_job_has_steps_of_the_form_that_github_reads(job):
     assert job["timeout-minutes"] > 0
-    assert job["steps"][0]["uses"].startswith("actions/checkout@")
+    assert job["steps"][0]["uses"].startswith("actions/checkout@") != may_publish(job)
     for step in job["steps"]:
         assert ("uses" in step) != ("run" in step), step
         assert set(step) <= {"name", "uses", "with", "run", "if", "env", "shell"}, step
         if "uses" in step:
             action, version = step["uses"].split("@")
             assert action in ACTIONS
-            assert re.fullmatch(r"v\d+", version)
+            assert re.fullmatch(r"(release/)?v\d+", version)
     for field in re.findall(r"\$\{\{ matrix\.(\w+)", str(job)):
         assert field in job["strategy"]["matrix"], field
 
@@ -70,12 +101,12 @@ def test_a_job_has_steps_of_the_form_that_github_reads(job):
 @pytest.mark.parametrize("line", [*commands()])
 def test_a_step_runs_a_command_that_there_is(line):
     """A session of nox, a command of clfrnn, an extra of pyproject.toml, or a command that a page names."""
-    pages = "".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+    pages = "".join(path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
     first, *words = line.split()
     if first == "nox":
-        sessions = re.findall(r"^@nox\.session\ndef (\w+)", (ROOT / "noxfile.py").read_text(), re.MULTILINE)
+        sessions = re.findall(r"^@nox\.session.*\ndef (\w+)", (ROOT / "noxfile.py").read_text(), re.MULTILINE)
         assert words[0] == "-s"
-        assert words[1] in sessions
+        assert words[1].split("-")[0] in sessions
     elif first == "clfrnn":
         assert words[0] in main.commands
     elif first == "pip" and words[1] != "nox":

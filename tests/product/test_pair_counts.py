@@ -306,6 +306,9 @@ def test_a_histogram_unpacks_and_is_pickled(session):
     assert weighted is None
     assert np.array_equal(edges, EDGES)
     assert np.array_equal(copy.copy(found).rdf(), found.rdf())
+    doubled = found._replace(counts=2 * found.counts)
+    assert np.array_equal(doubled.rdf(), 2 * found.rdf())
+    assert np.array_equal(doubled.edges, found.edges)
 
 
 def test_a_distribution_needs_a_volume(session):

@@ -676,7 +676,7 @@ def test_examples_of_the_page_run(name, capsys):
         assert scope["counts"].get().sum() == scope["index"].count().get().sum()
         assert "pairs" in printed
     assert printed.count("\n") == 1
-    assert f"examples/{name}.py" in (EXAMPLES.parent / "functions.md").read_text(encoding="utf-8")
+    assert f"examples/{name}.py" in (EXAMPLES.parent / "guides/functions.md").read_text(encoding="utf-8")
 
 
 def test_what_a_function_writes_may_be_where_the_queries_lie(session):

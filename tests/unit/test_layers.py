@@ -64,7 +64,7 @@ BESIDE = {"reference", "clouds"}
 #: They import neither pyopencl nor Mako, so that plans are made for devices that are not there.
 NEEDS_NO_DEVICE = {"tuning", "domain", "config", "groups", "problem", "survey", "profile", "errors", "host", *BESIDE}
 
-#: Words that nobody outside knows: see docs/glossary.md for those that took their place.
+#: Words that nobody outside knows: see docs/reference/glossary.md for those that took their place.
 RETIRED = [
     "stash(ed|es)?",
     "marks",
@@ -248,7 +248,7 @@ def test_no_module_hides_a_public_name():
 
 
 def test_objects_show_what_users_may_use(session):
-    """And nothing else: what `docs/reference.md` names."""
+    """And nothing else: what `docs/reference/python.md` names."""
     index = clfrnn.build_index([[0.0, 0.0]], 1.0, session=session)
     function = clfrnn.NeighborFunction(per_neighbor="")
 

@@ -231,3 +231,13 @@ def test_conversions_say_what_to_install(found, call, library, monkeypatch):
     monkeypatch.setitem(sys.modules, f"{library}.sparse", None)
     with pytest.raises(clfrnn.ClfrnnError, match=rf"{call}\(\) needs {library}: pip install {library}"):
         getattr(found, call)()
+
+
+def test_nearest_with_other_arrays_keeps_vectors_and_shifts(session):
+    box = {"box": (1.0, 1.0), "session": session}
+    found = clfrnn.nearest(POINTS, 2, vectors=True, **box).to_host()
+    other = found._replace(distances=2 * found.distances)
+    assert np.array_equal(other.distances, 2 * found.distances)
+    for each in (other, found._replace(vectors=other.vectors)):
+        assert all(getattr(each, name) is getattr(found, name) for name in ("indices", "vectors", "shifts"))
+    assert type(found)._make(found).vectors is None

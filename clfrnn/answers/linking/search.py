@@ -15,6 +15,7 @@ from ...functions import NeighborFunction
 from ...methods.named import check_method
 from ...methods.structure import SearchStructure
 from ...methods.traversal import Traversal
+from ...points.adoption import adopt
 from ...points.batches import take_systems
 from ...prepare import build
 from ...runtime.session import Session
@@ -53,12 +54,14 @@ class LinkSearch:
         `weighted` says that points count by weights.
         """
         named = check_method(method, options)
+        points = adopt(session, points, "points")
         given: dict[str, Any] = {"named": named, "options": options, "domain": domain}
         structure, _ = build(session, points, distance, **given, batch=batch, linked=where is None)
         self._session, self._where, self._traversal = session, where, Traversal(structure)
         self._grid = structure if where is None and has_cliques(structure) else None
-        #: the number of points, and its dtype
-        self.num_points, self.dtype = self._traversal.num_points, self._traversal.dtype
+        #: the number of points, of their coordinates, which may be more in the structure, and the dtype of these
+        self.num_points, self.dim = self._traversal.num_points, int(np.shape(points)[1])
+        self.dtype = self._traversal.dtype
         #: one point of each place, where these are searched instead of all
         self._firsts: FirstPoints | None = None
         if where is None and not weighted and self._grid is None and _may_coincide(structure):

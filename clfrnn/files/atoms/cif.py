@@ -13,7 +13,7 @@ from ...domain.lattice import cell_from_parameters
 from ...errors import InvalidInputError
 from ...host.foreign_warnings import ignored_warnings
 from ..cloud import Cloud
-from ..contents import label, quoted, read_lines, reading, shown
+from ..contents import label, left_out, quoted, read_lines, reading, shown
 from ..names import is_number
 from .symmetry import find_operations, images, order_of
 
@@ -47,6 +47,11 @@ _NO_CELL = (1.0, 1.0, 1.0, 90.0, 90.0, 90.0)
 #: A number with its uncertainty in brackets, and a number that is not known.
 _UNCERTAIN = re.compile(r"\([0-9]*\)$", re.ASCII)
 _UNKNOWN = ("?", ".")
+
+#: Columns of sites that are read: names, elements, and numbers that are compared with what is found.
+_LABELS, _ELEMENTS = ("label", "auth_atom_id", "label_atom_id"), ("type_symbol",)
+_MODEL = "_atom_site.pdbx_PDB_model_num"
+_MULTIPLICITIES = ("_atom_site_symmetry_multiplicity", "_atom_site_site_symmetry_multiplicity")
 
 
 def read_cif(path: Path) -> Cloud:
@@ -112,8 +117,8 @@ class _Structure:
         notes = []
         if not known.all():
             notes.append(f"{label(self._path)}: {int((~known).sum()):,} sites without coordinates are left out")
-        names = self._column(("label", "auth_atom_id", "label_atom_id"), known)
-        species = self._column(("type_symbol",), known)
+        names, species = self._column(_LABELS, known), self._column(_ELEMENTS, known)
+        notes += left_out(self._path, self._other_columns(table))
         if cell is None:
             if fractions:
                 self._fail("the lengths and angles of the cell", "none", "add _cell_length_a and the others")
@@ -187,13 +192,13 @@ class _Structure:
 
     def _check_models(self) -> None:
         """Refuse several models of the same atoms, which are frames."""
-        models = {self._plain(word) for word in self._block.find_values("_atom_site.pdbx_PDB_model_num")}
+        models = {self._plain(word) for word in self._block.find_values(_MODEL)}
         if len(models) > 1:
             self._fail("one model", f"{len(models):,}", "save each as a file")
 
     def _check_multiplicities(self, known: Array, owner: Array, order: int) -> None:
         """Refuse images whose number is another than the file says, as a multiplicity or as the order of the site."""
-        for tag in ("_atom_site_symmetry_multiplicity", "_atom_site_site_symmetry_multiplicity"):
+        for tag in _MULTIPLICITIES:
             words = [self._plain(word) for word in self._block.find_values(tag)]
             if len(words) != len(known):
                 continue
@@ -212,6 +217,15 @@ class _Structure:
                 if len(words) == len(known):
                     return np.array(words, dtype=str)[known]
         return None
+
+    def _other_columns(self, table: gemmi.cif.Table) -> list[str]:
+        """The columns of the sites that are not read."""
+        loop = table.loop
+        read = {*table.tags, _MODEL, *_MULTIPLICITIES}
+        for names in (_LABELS, _ELEMENTS):
+            tags = [f"_atom_site{between}{name}" for name in names for between in ("_", ".")]
+            read |= set(next(([tag] for tag in tags if loop is not None and tag in loop.tags), []))
+        return [tag[len("_atom_site_") :] for tag in (loop.tags if loop is not None else ()) if tag not in read]
 
     def _first(self, tags: Any) -> str:
         """The value of the first tag that has one, without quotes; nothing where none has."""

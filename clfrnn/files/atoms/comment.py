@@ -13,7 +13,7 @@ from ...errors import InvalidInputError
 from ..contents import label, shown
 from ..names import choosing, is_number
 
-__all__ = ["Columns", "read_keys", "read_lattice", "read_properties"]
+__all__ = ["Columns", "other_keys", "read_keys", "read_lattice", "read_properties"]
 
 #: A key, and behind an equals sign its value: in quotes, in brackets, or one word. A word alone is a flag.
 _PAIR = re.compile(
@@ -44,6 +44,11 @@ class Columns(NamedTuple):
     start: int
     species: int | None
     width: int
+
+    @property
+    def coordinates(self) -> range:
+        """The columns of x, y and z."""
+        return range(self.start, self.start + 3)
 
 
 def read_keys(comment: str) -> Keys:
@@ -79,8 +84,16 @@ def read_lattice(path: Path, keys: Keys, *, line: int) -> tuple[np.ndarray[Any, 
     return np.array(numbers).reshape(3, 3), (True, True, True) if flags is None else flags
 
 
-def read_properties(path: Path, keys: Keys, *, line: int) -> Columns | None:
-    """Which columns are coordinates and symbols, where the comment says it; None where it has no ``Properties=``."""
+def other_keys(keys: Keys) -> list[str]:
+    """The keys that say something else than the cell and the columns."""
+    return [f"{key}=" for key in keys if key.lower() not in ("lattice", "pbc", "properties")]
+
+
+def read_properties(path: Path, keys: Keys, *, line: int, needed: bool) -> Columns | None:
+    """Which columns are coordinates and symbols, where the comment says it; None where it has no ``Properties=``.
+
+    None, too, where it does not say which are coordinates, unless that is `needed`.
+    """
     text = _value((path, line), keys, "Properties", lambda _: True)
     if text is None:
         return None
@@ -93,6 +106,8 @@ def read_properties(path: Path, keys: Keys, *, line: int) -> Columns | None:
         elif (name, kind, count) == ("species", "S", "1"):
             species = at
         at += int(count)
+    if start is None and not needed:
+        return None
     if start is None:
         raise InvalidInputError(
             f"{label(path)}: line {line}: expected pos:R:3 among the Properties of the atoms, got "

@@ -9,7 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from ..cloud import Cloud
-from ..contents import label, shown
+from ..contents import label, left_out, shown
 from ..frames import Frame, FrameFormat, LineReader
 from ..names import is_number
 
@@ -21,8 +21,9 @@ _BEFORE, _WHOLE = 20, 4
 #: Numbers of a box, which have five decimals and may have no blanks between them.
 _JOINED = re.compile(r"-?[0-9]+\.[0-9]{5}", re.ASCII)
 
-#: Columns of the name of an atom.
+#: Columns of the name of an atom, and of what is not read of it.
 _NAME = slice(10, 15)
+_OTHERS = {"residues": slice(0, 10), "numbers of atoms": slice(15, 20)}
 
 
 def split_gro(lines: LineReader) -> Iterator[Frame]:
@@ -58,23 +59,27 @@ def parse_gro(frame: Frame) -> Cloud:
     rows = frame.lines[2:-1]
     cell = _read_box(frame)
     flags = tuple(bool(vector.any()) for vector in cell)
+    points, width = _read_points(frame, rows)
+    velocities = {"velocities": slice(_BEFORE + 3 * width, None)}
+    others = [what for what, where in {**_OTHERS, **velocities}.items() if any(row[where].strip() for row in rows)]
+    no_cell = () if any(flags) else (f"{label(frame.path)}: its box has no extent, so that it has no cell",)
     return Cloud(
-        points=_read_points(frame, rows),
+        points=points,
         cell=cell if any(flags) else None,
         periodic=flags if any(flags) else (),
         unit="nm",
         names=np.array([row[_NAME].strip() for row in rows], dtype=str),
-        notes=() if any(flags) else (f"{label(frame.path)}: its box has no extent, so that it has no cell",),
+        notes=(*no_cell, *left_out(frame.path, others)),
     )
 
 
 GRO = FrameFormat(split_gro, parse_gro)
 
 
-def _read_points(frame: Frame, rows: list[str]) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """The positions in the rows, each of which has the decimals of the first."""
+def _read_points(frame: Frame, rows: list[str]) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.float64]], int]:
+    """The positions in the rows, each of which has the decimals of the first, and the width of a coordinate."""
     if not rows:
-        return np.empty((0, 3))
+        return np.empty((0, 3)), 0
     first = _BEFORE + _WHOLE
     second = rows[0].find(".", first + 1)
     width = second - first
@@ -87,7 +92,7 @@ def _read_points(frame: Frame, rows: list[str]) -> np.ndarray[tuple[int, int], n
         for word in words:
             if len(word) != width or not number.fullmatch(word) or word.strip(" -.") == "":
                 _refuse(frame, row, f"three coordinates of {width} columns and {decimals} decimals")
-    return np.array([[float(word) for word in words] for words in fields])
+    return np.array([[float(word) for word in words] for words in fields]), width
 
 
 def _read_box(frame: Frame) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:

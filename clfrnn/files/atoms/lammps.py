@@ -14,7 +14,7 @@ import numpy as np
 
 from ..cloud import Cloud
 from ..columns import read_columns
-from ..contents import shown
+from ..contents import left_out, shown
 from ..frames import Frame, FrameFormat, LineReader
 from ..names import is_number
 from ..rows import Table
@@ -120,6 +120,9 @@ def parse_lammps(frame: Frame, *, skip_nan: bool = False) -> Cloud:
         unit=_unit(frame, items.get("UNITS")),
         species=_column(columns, rows, "element"),
         names=_column(columns, rows, "id"),
+        notes=left_out(
+            frame.path, [name for name in columns if name not in (*found[:3], "element", "id")], ", ".join(found[:3])
+        ),
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ...domain.lattice import cell_from_parameters
 from ...errors import InvalidInputError
 from ..cloud import Cloud
-from ..contents import label, shown
+from ..contents import label, left_out, shown
 from ..frames import Frame, FrameFormat, LineReader
 from ..names import is_number
 
@@ -32,6 +32,17 @@ _OF_ALL = ("CRYST1", "SCALE1", "SCALE2", "SCALE3")
 #: Columns of x, y and z, of which each has three decimals; of a name, an alternative location, and an element.
 _COORDINATES = (slice(30, 38), slice(38, 46), slice(46, 54))
 _NAME, _LOCATION, _ELEMENT = slice(12, 16), slice(16, 17), slice(76, 78)
+#: What is not read of an atom.
+_OTHERS = {
+    "numbers of atoms": slice(6, 11),
+    "residues": slice(17, 20),
+    "chains": slice(21, 22),
+    "numbers of residues": slice(22, 27),
+    "occupancies": slice(54, 60),
+    "temperature factors": slice(60, 66),
+    "segments": slice(72, 76),
+    "charges": slice(78, 80),
+}
 _NUMBER = re.compile(r" *(?:-?[0-9]*\.[0-9]{3}|nan) *", re.ASCII | re.IGNORECASE)
 
 #: Columns of lengths and angles in CRYST1, and of the number of records of atoms in MASTER.
@@ -186,6 +197,8 @@ def parse_pdb(frame: Frame) -> Cloud:
     notes = [f"{label(frame.path)}: {others:,} of its atoms are at alternative locations, and count"] if others else []
     if cell is None:
         notes.append(f"{label(frame.path)}: it has no cell")
+    left = (what for what, where in _OTHERS.items() if any(row[where].strip() for row in rows))
+    notes += left_out(frame.path, left)
     return Cloud(
         points=points,
         cell=cell,

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import InvalidInputError
 from ..cloud import Cloud
-from ..contents import label, read_lines, shown
+from ..contents import label, left_out, read_lines, shown
 from ..names import is_number
 
 __all__ = ["parse_structure", "read_poscar"]
@@ -90,7 +90,9 @@ def parse_structure(path: Path, whole: Sequence[str], numbers: Sequence[int]) ->
     elements, counts = _read_counts(lines)
     notes = []
     mode = lines.take()
+    others = []
     if mode[:1] in ("S", "s"):
+        others.append("flags of selective dynamics")
         mode = lines.take()
     if is_number(_plain((mode.split() or [""])[0])):
         lines.fail("Direct or Cartesian above the coordinates", mode, "write which of the two they are")
@@ -113,6 +115,8 @@ def parse_structure(path: Path, whole: Sequence[str], numbers: Sequence[int]) ->
             " ".join(behind),
             "correct the numbers of atoms, or delete what is too much",
         )
+    if lines.left():
+        others.append("what stands behind the atoms, as velocities do")
     cell = vectors * scale
     given = np.array(rows).reshape(total, 3)
     return Cloud(
@@ -121,7 +125,7 @@ def parse_structure(path: Path, whole: Sequence[str], numbers: Sequence[int]) ->
         periodic=(True, True, True),
         unit="Å",
         species=None if elements is None else np.repeat(elements, counts),
-        notes=tuple(notes),
+        notes=(*notes, *left_out(path, others)),
     )
 
 

@@ -13,14 +13,17 @@ import numpy as np
 from ...errors import InvalidInputError
 from ..cloud import Cloud
 from ..columns import read_columns
-from ..contents import label, quoted, read_lines, shown, stream_lines
+from ..contents import label, left_out, quoted, read_lines, shown, stream_lines
 from ..frames import Frame, FrameFormat, LineReader
 from ..names import is_number
 from ..rows import Table
 from ..table import find_column
-from .comment import Columns, read_keys, read_lattice, read_properties
+from .comment import Columns, other_keys, read_keys, read_lattice, read_properties
 
 __all__ = ["XYZ", "lines_of_table"]
+
+#: The columns of a row of which the comment says nothing: a symbol, coordinates, and others.
+_UNSAID = Columns(start=1, species=0, width=0)
 
 #: Digits of the number of atoms that are read as a number; no file has more lines.
 _MOST_DIGITS = 18
@@ -61,7 +64,9 @@ def parse_xyz(frame: Frame, *, columns: Sequence[str] | None, skip_nan: bool = F
     number = frame.numbers[0] + 2
     keys = read_keys(frame.lines[1] if len(frame.lines) > 1 else "")
     cell, periodic = read_lattice(path, keys, line=number)
-    cloud = Cloud(points=np.empty((0, 3)), cell=cell, periodic=periodic, unit="Å")
+    cloud = Cloud(
+        points=np.empty((0, 3)), cell=cell, periodic=periodic, unit="Å", notes=left_out(path, other_keys(keys))
+    )
     if not rows:
         return cloud
     table = Table(
@@ -72,27 +77,44 @@ def parse_xyz(frame: Frame, *, columns: Sequence[str] | None, skip_nan: bool = F
         names=None,
         width=max(len(row.split()) for row in rows),  # what stands in further columns of any row is said
     )
+    said = read_properties(path, keys, line=number, needed=columns is None)
     if columns is not None:
-        chosen = [find_column(table, column, columns) for column in columns]
-        return dataclasses.replace(cloud, points=read_columns(table, chosen, ragged=True, skip_nan=skip_nan))
-    said = read_properties(path, keys, line=number)
+        return _chosen(cloud, table, [find_column(table, column, columns) for column in columns], said, skip_nan)
     if said is None:
         _check_symbols(table)
-        said = Columns(start=1, species=0, width=0)
+        said = _UNSAID
     else:
         _check_columns(table, said.width, number)
-    chosen = [said.start, said.start + 1, said.start + 2]
+    chosen = list(said.coordinates)
     points = read_columns(table, chosen, ragged=True, skip_nan=skip_nan)
-    # The symbols in the first column are left out of every frame.
-    left = [str(k + 1) for k in range(1, table.width) if k not in chosen]
+    left = [str(k + 1) for k in range(table.width) if k not in (*chosen, said.species)]
     of = ", ".join(str(k + 1) for k in chosen)
-    note = f"{label(path)}: coordinates are columns {of}; left out: {shown(', '.join(left), 120)}"
     return dataclasses.replace(
         cloud,
         points=points,
-        species=None if said.species is None else np.array([row.split()[said.species] for row in rows]),
-        notes=(note,) if left else (),
+        species=_species(rows, said),
+        notes=left_out(path, [*left, *other_keys(keys)], f"columns {of}"),
     )
+
+
+def _chosen(cloud: Cloud, table: Table, chosen: list[int], said: Columns | None, skip_nan: bool) -> Cloud:
+    """The frame with the columns that the caller chose as coordinates, and the cell in their order."""
+    cloud = dataclasses.replace(cloud, points=read_columns(table, chosen, ragged=True, skip_nan=skip_nan))
+    layout = said or _UNSAID
+    moved = sorted(chosen) == list(layout.coordinates)
+    if said is not None or moved:
+        cloud = dataclasses.replace(cloud, species=_species(table.rows, layout))
+    if cloud.cell is None or not moved:
+        return cloud
+    return dataclasses.replace(cloud, cell=cloud.cell[:, [k - layout.start for k in chosen]])
+
+
+def _species(rows: list[str], said: Columns) -> np.ndarray[tuple[int], np.dtype[np.str_]] | None:
+    """The symbols of the atoms; None where the columns have none, or a row is too short."""
+    if said.species is None:
+        return None
+    words = [row.split()[said.species : said.species + 1] for row in rows]
+    return np.array([word[0] for word in words]) if all(words) else None
 
 
 XYZ = FrameFormat(split_xyz, parse_xyz)

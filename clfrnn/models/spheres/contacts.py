@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+
 import clfrnn
 
-__all__ = ["ENERGIES", "MOVE"]
+__all__ = ["energies", "move"]
 
 #: What a touching body does to a sphere; `towards` is the vector to its center, of length `d`.
 _CONTACT = """
@@ -16,10 +18,19 @@ real_vec contact(real_vec towards, real d, real reach, real_vec relative,
 }
 """
 
+#: Spheres that touch one which are remembered until they are summed: more than there is room for around a sphere.
+_TOUCHING = 24
 
-def _move(dim: int) -> clfrnn.NeighborFunction:
-    """The velocities after a step, and the positions to which these lead."""
-    return clfrnn.NeighborFunction(
+
+@functools.cache
+def move(dim: int, *, ordered: bool) -> clfrnn.NeighborFunction:
+    """The velocities after a step, and the positions to which these lead.
+
+    With `ordered`, forces are summed in the order of the spheres' numbers, whatever the order of neighbors.
+    """
+    return _summed(
+        dim,
+        ordered=ordered,
         preamble=_CONTACT,
         arguments="""const real dt, const real diameter, const real stiffness, const real damping, const real shear,
             const real attraction, const real remaining, const real gravity, const real limit, const real restitution,
@@ -27,11 +38,10 @@ def _move(dim: int) -> clfrnn.NeighborFunction:
             global real *moved, global real *changed""",
         state=f"const real_vec own = vload{dim}(i, velocities); real_vec force = (real_vec)(0);",
         # A sphere at the same place has no direction.
-        per_neighbor=f"""
-            if (d2 > 0) {{
-                force += contact(dx, sqrt(d2), diameter, vload{dim}(j, velocities) - own,
-                                 stiffness, damping, shear, attraction);
-            }}
+        counts="square > 0",
+        each=f"""
+            force += contact(towards, sqrt(square), diameter, vload{dim}(other, velocities) - own,
+                             stiffness, damping, shear, attraction);
         """,
         finish=f"""
             real_vec position = vload{dim}(i, positions);
@@ -43,22 +53,27 @@ def _move(dim: int) -> clfrnn.NeighborFunction:
             real_vec velocity = remaining * (own + dt * force);
             position += dt * velocity;
             velocity = select(velocity, -restitution * velocity, fabs(position) > limit);
-            vstore{dim}(clamp(position, -limit, limit), i, moved);
+            position = clamp(position, -limit, limit);
+            vstore{dim}(position, i, moved);
             vstore{dim}(velocity, i, changed);
         """,
     )
 
 
-def _energies(dim: int) -> clfrnn.NeighborFunction:
-    """The energy of each sphere, with half of that of each of its springs."""
-    return clfrnn.NeighborFunction(
+@functools.cache
+def energies(dim: int, *, ordered: bool) -> clfrnn.NeighborFunction:
+    """The energy of each sphere, with half of that of each of its springs; summed as by :func:`move`."""
+    return _summed(
+        dim,
+        ordered=ordered,
         arguments="""const real diameter, const real stiffness, const real attraction, const real gravity,
             const real floor_height, const real_vec center, const real reach, global const real *positions,
             global const real *velocities, global real *energies""",
         state="real sum = 0;",
-        per_neighbor="""
-            const real overlap = diameter - sqrt(d2);
-            sum += stiffness * overlap * overlap + attraction * (d2 - diameter * diameter);
+        counts="square >= 0",
+        each="""
+            const real overlap = diameter - sqrt(square);
+            sum += stiffness * overlap * overlap + attraction * (square - diameter * diameter);
         """,
         finish=f"""
             const real_vec position = vload{dim}(i, positions), velocity = vload{dim}(i, velocities);
@@ -69,6 +84,52 @@ def _energies(dim: int) -> clfrnn.NeighborFunction:
     )
 
 
-#: By the number of dimensions.
-MOVE = {dim: _move(dim) for dim in (2, 3)}
-ENERGIES = {dim: _energies(dim) for dim in (2, 3)}
+def _summed(
+    dim: int,
+    *,
+    ordered: bool,
+    arguments: str,
+    state: str,
+    counts: str,
+    each: str,
+    finish: str,
+    preamble: str = "",
+) -> clfrnn.NeighborFunction:
+    """A function that runs `each` for the neighbors that `counts` says, as the walk meets them or by their numbers.
+
+    Both see the number of the neighbor, `other`, the vector to it, `towards`, and the `square` of its length.
+    """
+    if not ordered:
+        known = "const real_vec towards = dx; const real square = d2; const int other = j;"
+        per_neighbor = f"{known} if ({counts}) {{ {each} }}"
+        return clfrnn.NeighborFunction(
+            preamble=preamble, arguments=arguments, state=state, per_neighbor=per_neighbor, finish=finish
+        )
+    # The square as a search computes it: a sphere whose neighbors are more than are remembered is compared with all.
+    square = " + ".join(f"towards.s{axis} * towards.s{axis}" for axis in range(dim))
+    return clfrnn.NeighborFunction(
+        preamble=preamble,
+        arguments=f"{arguments}, const int spheres",
+        state=f"{state} int touching[{_TOUCHING}]; int many = 0;",
+        per_neighbor=f"""
+            const real square = d2;
+            if ({counts}) {{
+                int place = many++;
+                if (place < {_TOUCHING}) {{
+                    for (; place > 0 && touching[place - 1] > j; --place) touching[place] = touching[place - 1];
+                    touching[place] = j;
+                }}
+            }}
+        """,
+        finish=f"""
+            const int crowded = many > {_TOUCHING};
+            const real_vec here = vload{dim}(i, positions);
+            for (int k = 0, last = crowded ? spheres : many; k < last; ++k) {{
+                const int other = crowded ? k : touching[k];
+                const real_vec towards = vload{dim}(other, positions) - here;
+                const real square = {square};
+                if (!crowded || (other != i && square <= r2 && ({counts}))) {{ {each} }}
+            }}
+            {finish}
+        """,
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,18 +11,18 @@ import pyopencl as cl
 
 import clfrnn
 
-from ..arguments import dimension, positive, real, repeatable_options, rows, whole
+from ..arguments import whole
 from ..controls import Action, Controls, Handle, Slider
 from ..halves import HalvedModel
-from .contacts import ENERGIES, MOVE
-from .material import Collider, material
-from .material import collider as checked_collider
-from .start import ball, block, block_radius
+from .contacts import move
+from .particles import Particles
+from .scene import SphereScene
+from .start import ball
 
 __all__ = ["Spheres"]
 
 
-class Spheres(HalvedModel):
+class Spheres(SphereScene, HalvedModel):
     """Spheres, in 2D disks, that fall in a box, collide and come to rest in a heap.
 
     The box reaches from -1 to 1 on each axis, and gravity acts along the last one. At the start the spheres are at rest
@@ -46,7 +45,8 @@ class Spheres(HalvedModel):
     walls : whether the box holds the spheres; otherwise they fly as far as they get
     collider : (center, radius) of a ball that pushes spheres away, or None; :meth:`move_collider` moves it
     seed : whole number of at least 0; equal seeds give equal starts
-    repeatable : whether every run gives the same bytes, by ``construction="sort"``; the default method is then `strips`
+    repeatable : whether every run gives the same bytes: forces are summed in the order of the spheres' numbers, which
+        is also that of :class:`clfrnn.parts.Spheres`; by ``construction="sort"``, and the default method is `strips`
     dtype : float32 or float64
     session : a :class:`clfrnn.Session`; by default :func:`clfrnn.default_session`
     **options : of :func:`clfrnn.build_index`: `method`, and the options of the method
@@ -90,7 +90,8 @@ class Spheres(HalvedModel):
     the diameter, and two spheres touch for about 16 steps.
 
     Cost of a step: one visit and one update of the index. No list is made, nothing is allocated once the spheres have
-    spread, and the host does not wait, except for checks of positions more than eight steps before.
+    spread, and the host does not wait, except for checks of positions more than eight steps before. With `repeatable`,
+    a sphere that touches more than 24 others is compared with all.
 
     Source: Green (2010), "Particle Simulation using CUDA", whose collisions are those of Harada (2007), "Real-time
     rigid body simulation on GPUs". There, forces are changes of velocity in a step; here they are multiplied by `dt`.
@@ -105,66 +106,18 @@ class Spheres(HalvedModel):
     True
     """
 
-    def __init__(
-        self,
-        n: int,
-        *,
-        dim: int = 3,
-        radius: float | None = None,
-        dt: float | None = None,
-        stiffness: float | None = None,
-        damping: float | None = None,
-        shear: float | None = None,
-        attraction: float = 0.0,
-        global_damping: float = 1.0,
-        gravity: float = 1.0,
-        restitution: float = 0.5,
-        walls: bool = True,
-        collider: tuple[Sequence[float], float] | None = None,
-        seed: int = 0,
-        repeatable: bool = False,
-        dtype: npt.DTypeLike = np.float32,
-        session: clfrnn.Session | None = None,
-        **options: Any,
-    ) -> None:
-        self.n = whole(n, "n", least=1, advice="pass the number of spheres")
-        self.dim = dimension(dim)
-        self.dtype = real(dtype)
-        self.radius = positive(
-            block_radius(self.n, self.dim) if radius is None else radius,
-            "radius",
-            self.dtype,
-            "pass that of each sphere, or leave it out",
-        )
-        given = (dt, stiffness, damping, shear, attraction, global_damping, gravity, restitution)
-        numbers = material(self.radius, self.dtype, given)
-        self.dt, self.stiffness, self.damping, self.shear = numbers[:4]
-        self.attraction, self.global_damping, self.gravity, self.restitution = numbers[4:]
-        self.walls = bool(walls)
-        self.collider: Collider | None = None if collider is None else checked_collider(collider, self.dim, self.dtype)
-        rng = np.random.default_rng(whole(seed, "seed", least=0, advice="pass what tells one start from another"))
-        start = block(self.n, self.dim, self.radius, rng).astype(self.dtype)
-        if repeatable:
-            options = repeatable_options(options)
-        self.index: clfrnn.Index = clfrnn.build_index(start, 2 * self.radius, session=session, **options)
-        self.session: clfrnn.Session = self.index.session
-        self._positions, self._moved = self.index.empty(start.shape), self.index.empty(start.shape)
-        self._positions.set(start)
-        self.velocities, self._changed = self.index.zeros(start.shape), self.index.zeros(start.shape)
-        self._start, self._dropped = start, 0
-
     def __repr__(self) -> str:
         return f"<Spheres: {self.n:,} in {self.dim}D, {self.dtype}, after {self.steps_done:,} steps, {self.index}>"
 
     @property
     def positions(self) -> clfrnn.DeviceArray[np.floating[Any]]:
         """(n, dim) device array: the current centers, in the unit of the box."""
-        return self._positions
+        return self._particles.positions
 
     @property
-    def bounds(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """The lower and the upper corner of the box."""
-        return np.full(self.dim, -1, self.dtype), np.full(self.dim, 1, self.dtype)
+    def velocities(self) -> clfrnn.DeviceArray[np.floating[Any]]:
+        """(n, dim) device array: the current velocities, in that unit by unit of time."""
+        return self._particles.velocities
 
     def place(self, positions: npt.ArrayLike, velocities: npt.ArrayLike | None = None) -> None:
         """Put the spheres elsewhere.
@@ -185,13 +138,10 @@ class Spheres(HalvedModel):
         -----
         Cost: one update of the index, and copies to the device.
         """
-        shape = (self.n, self.dim)
-        positions = rows(positions, "positions", shape, self.dtype)
-        velocities = np.zeros(shape) if velocities is None else velocities
-        velocities = rows(velocities, "velocities", shape, self.dtype)
+        positions, velocities = self._checked(positions, velocities)
         with self.session.lock:
             self._moved.set(positions)
-            self._changed.set(velocities)
+            self._particles.changed.set(velocities)
             self._visited = False  # what it has computed is overwritten
             self._move()
 
@@ -225,7 +175,7 @@ class Spheres(HalvedModel):
                 f"expected at most {self.n:,}, the number of spheres, got {many:,}; pass fewer", argument="n"
             )
         with self.session.lock:
-            positions, velocities = self._positions.get(), self.velocities.get()
+            positions, velocities = self.positions.get(), self.velocities.get()
             chosen = (self._dropped + np.arange(many)) % self.n
             positions[chosen], velocities[chosen] = ball(many, self.dim, self.radius), 0
             self.place(positions, velocities)
@@ -257,81 +207,20 @@ class Spheres(HalvedModel):
         handle = self.collider and Handle(center=self.collider[0], radius=self.collider[1], move=self.move_collider)
         return Controls(sliders=sliders, actions=actions, handle=handle)
 
-    def move_collider(self, center: Sequence[float], radius: float | None = None) -> None:
-        """Move the ball that pushes spheres away; it acts from there from the next step on.
-
-        Parameters
-        ----------
-        center : dim numbers
-        radius : by default it stays; needed where there was no collider
-
-        Raises
-        ------
-        InvalidInputError
-            `center` has another shape or is not finite, or `radius` is not positive.
-        """
-        if radius is None and self.collider is None:
-            raise clfrnn.InvalidInputError(
-                "expected that of the collider, as there was none; pass a radius", argument="radius"
-            )
-        radius = self.collider[1] if radius is None and self.collider else radius
-        self.collider = checked_collider((center, radius), self.dim, self.dtype)
-
-    def energy(self) -> float:
-        """Compute the energy of all spheres: kinetic, of springs and attraction, and of gravity above the floor.
-
-        Contacts with the collider count, walls do not. Without damping, shear, global damping and walls, the energy
-        stays within the errors of the steps.
-
-        Notes
-        -----
-        Cost: one visit of the index, a copy of n numbers to the host, and a wait for it.
-        """
-        with self.session.lock:
-            energies = self.index.empty(self.n)
-            self.index.visit(ENERGIES[self.dim], **self._contacts(), floor_height=self.radius - 1, energies=energies)
-            return float(energies.get().sum(dtype=np.float64))
-
-    def _step_arguments(self) -> dict[str, Any]:
-        """What the function of a step takes."""
-        return self._contacts() | {
-            "dt": self.dt,
-            "damping": self.damping,
-            "shear": self.shear,
-            "remaining": self.global_damping,
-            "restitution": self.restitution,
-            "limit": 1 - self.radius if self.walls else float(np.finfo(self.dtype).max),
-            "moved": self._moved,
-            "changed": self._changed,
-        }
-
-    def _contacts(self) -> dict[str, Any]:
-        """What both functions take."""
-        center, reach = ((0.0,) * self.dim, -self.radius) if self.collider is None else self.collider
-        return {
-            "diameter": 2 * self.radius,
-            "stiffness": self.stiffness,
-            "attraction": self.attraction,
-            "gravity": self.gravity,
-            "center": center,
-            "reach": self.radius + reach,
-            "positions": self._positions,
-            "velocities": self.velocities,
-        }
+    def _begin(self, start: npt.NDArray[Any], session: clfrnn.Session | None, options: dict[str, Any]) -> None:
+        self._start, self._dropped = start, 0
+        self._particles = Particles(start, self.radius, session=session, options=options)
+        self._moved = self._particles.moved
+        self.index: clfrnn.Index = self._particles.index
+        self.session: clfrnn.Session = self.index.session
 
     def _visit(self) -> cl.Event:
-        return self.index.visit(MOVE[self.dim], **self._step_arguments())
+        particles, function = self._particles, move(self.dim, ordered=self._ordered)
+        return particles.visit(function, moved=particles.moved, changed=particles.changed, **self._step_numbers())
 
     def _swap(self) -> None:
-        self._positions, self._moved = self._moved, self._positions
-        self.velocities, self._changed = self._changed, self.velocities
+        self._particles.swap()
+        self._moved = self._particles.moved
 
-    def _colors(self) -> npt.NDArray[Any]:
-        """The layer of the block in which each was at the start."""
-        return self._start[:, -1]
-
-    def _drawn_radius(self) -> float:
-        return self.radius
-
-    def _balls(self) -> Sequence[tuple[Sequence[float], float]]:
-        return () if self.collider is None else (self.collider,)
+    def _energies(self) -> npt.NDArray[Any]:
+        return self._energies_of(self._particles)

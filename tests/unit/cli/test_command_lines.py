@@ -89,7 +89,7 @@ TABLE = [
     (
         "search cloud.npy -r 1 --columns 1,2",
         1,
-        "--columns: cloud.npy: only .csv and .txt files have columns",
+        "--columns: expected none, as cloud.npy has no columns to choose from",
         "leave it out",
     ),
     (

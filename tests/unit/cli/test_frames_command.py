@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from clfrnn.cli import main
 
-FRAMES = "".join(f'2\nLattice="9 0 0 0 9 0 0 0 9"\nH 0 0 0\nO 0 0 {z}\n' for z in (1, 3, 8))
+FRAMES = "".join(f'2\nLattice="9 0 0 0 9 0 0 0 9"\nH 0 0 0 7\nO 0 0 {z} 7\n' for z in (1, 3, 8))
 
 
 def run(*words):
@@ -38,6 +38,7 @@ def test_one_frame(path):
 def test_all_frames(path):
     status, printed = run("search", path, "-r", 2, "--frames", "--count", "-o", path.with_name("n-{frame}.npz"))
     assert (status, pairs(printed)) == (0, [2, 0, 2])
+    assert printed.count("left out: 5") == 1  # for all frames
     for frame, counts in enumerate(([1, 1], [0, 0], [1, 1])):
         assert np.load(path.with_name(f"n-{frame}.npz"))["counts"].tolist() == counts
 

@@ -127,8 +127,15 @@ def test_the_largest_and_none(session):
     points = np.array([[0.0], [5.0], [5.5], [9.0], [9.5]], np.float32)
     found = friends_of_friends(points, 1.0, session=session)
     assert (found.largest(), found.to_host().largest()) == (1, 1)
-    with pytest.raises(clfrnn.InvalidInputError, match="points: expected the 5 points that were searched, got 4"):
-        found.centers(points[:4])
+    wide = np.zeros((5, 2), np.float32)
+    whole = clfrnn.parts.friends_of_friends(points, 1.0, parts=2, sessions=[session])
+    boxed = friends_of_friends(points, 1.0, box=[20.0], session=session)
+    again = pickle.loads(pickle.dumps(found.to_host()))
+    for each in (found, again, whole, boxed):
+        for other, got in ((points[:4], "4 of 1"), (wide, "5 of 2")):
+            message = f"points: expected the 5 points of 1 coordinates that were searched, got {got}; pass the same"
+            with pytest.raises(clfrnn.InvalidInputError, match=message):
+                each.centers(other)
     none = dbscan(points, 0.1, 3, session=session, box=[20.0])
     assert none.centers(points).shape == (0, 1)
     with pytest.raises(clfrnn.InvalidInputError, match="largest: expected one cluster at least, got none"):

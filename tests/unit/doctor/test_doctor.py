@@ -27,7 +27,7 @@ from clfrnn.profile import DeviceProfile
 from clfrnn.runtime.device import list_devices, read_profile
 
 PACKAGE = Path(doctor.__file__).parent
-PAGE = ROOT / "docs/devices-and-drivers.md"
+PAGE = ROOT / "docs/start/devices-and-drivers.md"
 SYSTEM = folders.SYSTEM_FOLDER
 AWKWARD = DeviceProfile.from_dict(json.loads((PROFILES / "awkward.json").read_text()))
 UNLINKED = dataclasses.replace(AWKWARD, lacks="its driver links each kernel by a program that is not here")

@@ -198,9 +198,10 @@ def test_texts_of_other_programs(tmp_path, raw, message):
             'Lattice="9 0 0 0 9 0 0 0 9" Properties=id:I:1:species:S:1:pos:R:3',
             ["7", "H"],
             [],
-            "columns 3, 4, 5; left out: 2",
+            "columns 3, 4, 5; left out: 1",
         ),
-        ('Properties="pos:R:3:species:S:1"', [], ["H"], "coordinates are columns 1, 2, 3; left out: 4"),
+        ('Properties="pos:R:3:species:S:1"', [], ["H"], ""),
+        ('Properties="pos:R:3:kind:S:1" energy=-3', [], ["H"], "columns 1, 2, 3; left out: 4, energy="),
     ],
 )
 @pytest.mark.parametrize("ending", [".xyz", ".xyz.gz"])

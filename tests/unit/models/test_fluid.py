@@ -11,8 +11,8 @@ from clfrnn.models import Fluid
 METHODS = ["strips", "uniform_grid", "fenns", "aabb_tree", "brute_force"]
 
 #: Martin and Moyce (1952), their table 2: a column twice as high as wide, and 2.25 inches wide. The time in units of
-#: sqrt(width / (2 gravity)), and the surge front in widths. docs/models/fluid.md says which programs they are compared
-#: with, as the paper was not at hand. The first point, at 0.41, is left out.
+#: sqrt(width / (2 gravity)), and the surge front in widths. docs/guides/models/fluid.md says which programs they are
+#: compared with, as the paper was not at hand. The first point, at 0.41, is left out.
 EXPERIMENT = np.array(
     [
         (0.84, 1.22),

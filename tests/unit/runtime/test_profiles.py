@@ -63,10 +63,13 @@ def test_facts_agree_with_each_other(name):
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="runs in a checkout")
-def test_the_page_of_devices_is_what_its_generator_writes():
+def test_pages_of_devices_are_what_their_generator_writes():
     made = runpy.run_path(str(DOCS / "make_devices.py"))
-    written = (DOCS / "devices.md").read_text(encoding="utf-8")
-    assert written == made["page"](), "plans have changed: python docs/make_devices.py"
+    pages = made["pages"]()
+    for name, text in pages.items():
+        written = (DOCS / name).read_text(encoding="utf-8")
+        assert written == text, f"{name}: plans have changed: python docs/make_devices.py"
+    written = pages["reference/devices.md"]
     assert set(made["CALLED"]) == set(RECORDED), "name it in docs/make_devices.py"
     for name, called in made["CALLED"].items():
         bold = f"| **{called}** |" in written

@@ -1,0 +1,123 @@
+"""The Spheres model in parts: the trajectory of one device, to the last bit, where sums have an order."""
+
+import threading
+
+import numpy as np
+import pytest
+from conftest import own_session
+
+import clfrnn
+from clfrnn import models, parts
+
+N = 120
+
+
+def some_of(session, many):
+    """So many devices: the session's own, and others of the same device."""
+    return [session, *(own_session(session) for _ in range(many - 1))]
+
+
+def flying(rng, model):
+    """Positions, a little into each other, with a stray, and velocities."""
+    positions = np.asarray(model.positions.get(), float) * 0.97
+    positions[7] = 0.9
+    return positions, rng.normal(0, 1, positions.shape)
+
+
+def assert_same_state(many, one):
+    assert np.array_equal(many.positions, one.positions.get())
+    assert np.array_equal(many.velocities, one.velocities.get())
+    assert many.steps_done == one.steps_done
+
+
+@pytest.mark.parametrize("walls", [True, False], ids=["walls", "free"])
+@pytest.mark.parametrize(("devices", "many"), [(1, 1), (2, 2), (3, 3), (2, 5)])
+def test_the_trajectory_is_that_of_one_device(session, devices, many, walls):
+    """Of spheres that collide, fly into other parts and halos and beyond the bounds, and of those that rest."""
+    given = {"dim": 2, "repeatable": True, "collider": ((0.2, 0.2), 0.5), "attraction": 30.0, "walls": walls}
+    one = models.Spheres(N, session=session, **given)
+    model = parts.Spheres(N, sessions=some_of(session, devices), parts=many, **given)
+    assert len(model.parts) == many
+    owned = [part.owned for part in model.parts]
+    state = flying(np.random.default_rng(many), one)
+    for each in (one, model):
+        each.place(*state)
+    divided = 0
+    for step in range(40):
+        if step == 20:
+            one.gravity = model.gravity = 3.0
+            one.move_collider((0.1, 0.1))
+            model.move_collider((0.1, 0.1))
+        one.step()
+        model.step()
+        divided += model.last_step.divided
+        if step % 5 == 0:
+            assert_same_state(model, one)
+    assert_same_state(model, one)
+    assert model.energy() == one.energy()
+    assert 0 < divided < 40
+    assert (many > 1) == any(not np.array_equal(a, b.owned) for a, b in zip(owned, model.parts, strict=True))
+    assert np.array_equal(np.sort(np.concatenate([part.owned for part in model.parts])), np.arange(N))
+    assert (model.last_step.exchanged > 0) == (model.last_step.divided or many > 1)
+    assert len(model.last_step.waited) == devices
+
+
+def test_the_trajectory_in_three_dimensions_of_any_method(session, dtype):
+    given = {"repeatable": True, "dtype": dtype}
+    one = models.Spheres(60, session=session, method="brute_force", **given)
+    model = parts.Spheres(60, sessions=some_of(session, 2), method="aabb_tree", **given)
+    for each in (one, model):
+        each.step(12)
+    assert_same_state(model, one)
+    frame = model.frame()
+    assert np.array_equal(frame.positions, one.positions.get())
+    assert np.array_equal(frame.colors, one.frame().colors)
+
+
+def test_spheres_that_touch_more_than_are_remembered(session):
+    """Among few others, some at the same place: summed in the same order in one part and in three."""
+    rng = np.random.default_rng(3)
+    given = {"dim": 2, "repeatable": True, "radius": 0.02, "dt": 1e-4}
+    one = models.Spheres(N, session=session, **given)
+    model = parts.Spheres(N, sessions=[session], parts=3, **given)
+    positions = rng.uniform(-0.9, 0.9, (N, 2))
+    positions[::2] = rng.uniform(-0.02, 0.02, (N // 2, 2))
+    positions[10:20] = positions[0]
+    for each in (one, model):
+        each.place(positions, rng.normal(0, 1, (N, 2)) * 0)
+        assert each.energy() > 0
+        each.step(3)
+    assert_same_state(model, one)
+    assert one.index.count().get().max() > 24
+    loose = models.Spheres(N, session=session, **{**given, "repeatable": False})
+    loose.place(positions)
+    loose.step(3)
+    assert np.abs(loose.positions.get() - one.positions.get()).max() < 1e-4
+
+
+def test_more_parts_than_spheres_and_no_threads_left(session):
+    before = threading.active_count()
+    model = parts.Spheres(2, dim=2, sessions=some_of(session, 2), parts=9)
+    model.step(3)
+    assert len(model.parts) == 2
+    assert "2 parts on 2 sessions" in repr(model)
+    with pytest.raises(TypeError, match="pickle positions"):
+        model.__reduce__()
+    del model
+    assert threading.active_count() <= before + 2
+
+
+@pytest.mark.parametrize(
+    ("given", "argument"),
+    [
+        ({"sessions": []}, "sessions"),
+        ({"parts": 0}, "parts"),
+        ({"session": clfrnn.default_session}, "session"),
+        ({"radius": -1}, "radius"),
+        ({"repeatable": True, "construction": "counting"}, "construction"),
+    ],
+)
+def test_arguments_that_make_no_sense(given, argument):
+    with pytest.raises(clfrnn.InvalidInputError) as caught:
+        parts.Spheres(10, **given)
+    assert caught.value.argument == argument
