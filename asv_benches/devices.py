@@ -3,8 +3,8 @@
 For each search two clouds: one of as many points for any number of devices (strong), and one of as many for each device
 (weak). Milliseconds are by the wall until the queues of all devices have ended. Points and results stay on the devices;
 the cloud was divided before. The plan knows the cloud by a sample, and one device by clouds of all and of half of the
-points: see :mod:`asv_benches.tools.parts_plan`. `Spheres` are steps of :class:`clfrnn.parts.Spheres`, with what they
-exchange. Of a CPU cores stand for devices; where there are fewer devices than asked for, several sessions share one.
+points: see :mod:`asv_benches.tools.parts_plan`. `Spheres` are steps of :class:`clfrnn.parts.spheres.Spheres`, with what
+they exchange. Of a CPU cores stand for devices; where there are fewer devices than asked for, several sessions share one.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import click
 import numpy as np
 
 import clfrnn
-from clfrnn import parts
 from clfrnn.cluster import friends_of_friends
+from clfrnn.parts.spheres import Spheres
 
 from .parts import LINK, NEIGHBORS, POINTS
 from .tools.clouds import CLOUDS
@@ -92,7 +92,7 @@ def searched(name: str, n: int, sessions: Sessions, times: int) -> Measured:
 
 def stepped(n: int, sessions: Sessions) -> Measured:
     """Steps of spheres that fall, the median of those without a division."""
-    model = parts.Spheres(n, sessions=sessions)
+    model = Spheres(n, sessions=sessions)
     model.step(2)
     reach = 2 * (model.radius + model.slack)
     plan = Plan.of(model.positions[:: max(1, n // SAMPLE)], n, len(sessions), reach)

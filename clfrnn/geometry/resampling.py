@@ -34,7 +34,7 @@ _LEAST_DISTANCE = 1e-3
 #: stand off the surface push others across it by more than points pull back, and noise grows.
 _REACH = {2: 14, 3: 6}
 
-#: The number of nearest particles that tell how far particles will be from each other.
+#: This number of nearest particles tells how far particles will be from each other.
 _NEAREST = 12
 
 

@@ -18,14 +18,12 @@ if TYPE_CHECKING:
     from .nearest_rows import nearest
     from .searches import count
     from .searches import search_parts as search
-    from .spheres import Spheres
 
 #: The module of each name, and its name there.
 _PLACE_OF = {
     "MovingParts": ("moving", "MovingParts"),
     "Part": ("assignment", "Part"),
     "PartList": ("lists", "PartList"),
-    "Spheres": ("spheres", "Spheres"),
     "assign": ("assignment", "assign"),
     "count": ("searches", "count"),
     "dbscan": ("clusters", "dbscan"),
@@ -42,7 +40,6 @@ __all__ = [
     "MovingParts",
     "Part",
     "PartList",
-    "Spheres",
     "assign",
     "count",
     "dbscan",

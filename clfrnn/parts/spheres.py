@@ -97,8 +97,9 @@ class Spheres(SphereScene):
     Examples
     --------
     >>> import numpy
-    >>> from clfrnn import models, parts
-    >>> model = parts.Spheres(100, dim=2, parts=3, repeatable=True)
+    >>> from clfrnn import models
+    >>> from clfrnn.parts.spheres import Spheres
+    >>> model = Spheres(100, dim=2, parts=3, repeatable=True)
     >>> model.step(20)
     >>> one = models.Spheres(100, dim=2, repeatable=True)
     >>> one.step(20)

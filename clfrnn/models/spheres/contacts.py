@@ -18,7 +18,7 @@ real_vec contact(real_vec towards, real d, real reach, real_vec relative,
 }
 """
 
-#: Spheres that touch one which are remembered until they are summed: more than there is room for around a sphere.
+#: Spheres that touch one which are remembered until they are summed: more than fit around a sphere.
 _TOUCHING = 24
 
 

@@ -23,7 +23,7 @@ __all__ = ["SphereScene"]
 
 
 class SphereScene(Model):
-    """What :class:`clfrnn.models.Spheres` and :class:`clfrnn.parts.Spheres` have in common.
+    """What :class:`clfrnn.models.Spheres` and :class:`clfrnn.parts.spheres.Spheres` have in common.
 
     The parameters are those of :class:`clfrnn.models.Spheres`.
     """

@@ -46,7 +46,8 @@ class Spheres(SphereScene, HalvedModel):
     collider : (center, radius) of a ball that pushes spheres away, or None; :meth:`move_collider` moves it
     seed : whole number of at least 0; equal seeds give equal starts
     repeatable : whether every run gives the same bytes: forces are summed in the order of the spheres' numbers, which
-        is also that of :class:`clfrnn.parts.Spheres`; by ``construction="sort"``, and the default method is `strips`
+        is also that of :class:`clfrnn.parts.spheres.Spheres`; by ``construction="sort"``, and the default method is
+        `strips`
     dtype : float32 or float64
     session : a :class:`clfrnn.Session`; by default :func:`clfrnn.default_session`
     **options : of :func:`clfrnn.build_index`: `method`, and the options of the method
@@ -208,7 +209,8 @@ class Spheres(SphereScene, HalvedModel):
         return Controls(sliders=sliders, actions=actions, handle=handle)
 
     def _begin(self, start: npt.NDArray[Any], session: clfrnn.Session | None, options: dict[str, Any]) -> None:
-        self._start, self._dropped = start, 0
+        self._start = start
+        self._dropped = 0  # the first of the spheres that are dropped next
         self._particles = Particles(start, self.radius, session=session, options=options)
         self._moved = self._particles.moved
         self.index: clfrnn.Index = self._particles.index

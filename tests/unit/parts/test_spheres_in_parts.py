@@ -7,13 +7,14 @@ import pytest
 from conftest import own_session
 
 import clfrnn
-from clfrnn import models, parts
+from clfrnn import models
+from clfrnn.parts.spheres import Spheres
 
 N = 120
 
 
 def some_of(session, many):
-    """So many devices: the session's own, and others of the same device."""
+    """This number of devices: the session's own, and others of the same device."""
     return [session, *(own_session(session) for _ in range(many - 1))]
 
 
@@ -36,7 +37,7 @@ def test_the_trajectory_is_that_of_one_device(session, devices, many, walls):
     """Of spheres that collide, fly into other parts and halos and beyond the bounds, and of those that rest."""
     given = {"dim": 2, "repeatable": True, "collider": ((0.2, 0.2), 0.5), "attraction": 30.0, "walls": walls}
     one = models.Spheres(N, session=session, **given)
-    model = parts.Spheres(N, sessions=some_of(session, devices), parts=many, **given)
+    model = Spheres(N, sessions=some_of(session, devices), parts=many, **given)
     assert len(model.parts) == many
     owned = [part.owned for part in model.parts]
     state = flying(np.random.default_rng(many), one)
@@ -65,7 +66,7 @@ def test_the_trajectory_is_that_of_one_device(session, devices, many, walls):
 def test_the_trajectory_in_three_dimensions_of_any_method(session, dtype):
     given = {"repeatable": True, "dtype": dtype}
     one = models.Spheres(60, session=session, method="brute_force", **given)
-    model = parts.Spheres(60, sessions=some_of(session, 2), method="aabb_tree", **given)
+    model = Spheres(60, sessions=some_of(session, 2), method="aabb_tree", **given)
     for each in (one, model):
         each.step(12)
     assert_same_state(model, one)
@@ -79,7 +80,7 @@ def test_spheres_that_touch_more_than_are_remembered(session):
     rng = np.random.default_rng(3)
     given = {"dim": 2, "repeatable": True, "radius": 0.02, "dt": 1e-4}
     one = models.Spheres(N, session=session, **given)
-    model = parts.Spheres(N, sessions=[session], parts=3, **given)
+    model = Spheres(N, sessions=[session], parts=3, **given)
     positions = rng.uniform(-0.9, 0.9, (N, 2))
     positions[::2] = rng.uniform(-0.02, 0.02, (N // 2, 2))
     positions[10:20] = positions[0]
@@ -97,7 +98,7 @@ def test_spheres_that_touch_more_than_are_remembered(session):
 
 def test_more_parts_than_spheres_and_no_threads_left(session):
     before = threading.active_count()
-    model = parts.Spheres(2, dim=2, sessions=some_of(session, 2), parts=9)
+    model = Spheres(2, dim=2, sessions=some_of(session, 2), parts=9)
     model.step(3)
     assert len(model.parts) == 2
     assert "2 parts on 2 sessions" in repr(model)
@@ -119,5 +120,5 @@ def test_more_parts_than_spheres_and_no_threads_left(session):
 )
 def test_arguments_that_make_no_sense(given, argument):
     with pytest.raises(clfrnn.InvalidInputError) as caught:
-        parts.Spheres(10, **given)
+        Spheres(10, **given)
     assert caught.value.argument == argument
