@@ -107,6 +107,9 @@ class Spheres(SphereScene, HalvedModel):
     True
     """
 
+    #: the first of the spheres that are dropped next
+    _dropped = 0
+
     def __repr__(self) -> str:
         return f"<Spheres: {self.n:,} in {self.dim}D, {self.dtype}, after {self.steps_done:,} steps, {self.index}>"
 
@@ -210,7 +213,6 @@ class Spheres(SphereScene, HalvedModel):
 
     def _begin(self, start: npt.NDArray[Any], session: clfrnn.Session | None, options: dict[str, Any]) -> None:
         self._start = start
-        self._dropped = 0  # the first of the spheres that are dropped next
         self._particles = Particles(start, self.radius, session=session, options=options)
         self._moved = self._particles.moved
         self.index: clfrnn.Index = self._particles.index
