@@ -4,7 +4,7 @@ For each search two clouds: one of as many points for any number of devices (str
 (weak). Milliseconds are by the wall until the queues of all devices have ended. Points and results stay on the devices;
 the cloud was divided before. The plan knows the cloud by a sample, and one device by clouds of all and of half of the
 points: see :mod:`asv_benches.tools.parts_plan`. `Spheres` are steps of :class:`clfrnn.parts.spheres.Spheres`, with what
-they exchange. Of a CPU cores stand for devices; where there are fewer devices than asked for, several sessions share one.
+they exchange. Of a CPU cores stand for devices. With fewer devices than asked for, several sessions share one.
 """
 
 from __future__ import annotations
