@@ -56,12 +56,12 @@ class Report:
         """Refuse a file of another run."""
         now = report_of([], **self.facts)
         other = [name for name in _FACTS if self._there.get(name) != now[name]]
-        differing = [f"{name} {self._there.get(name)!r} there, {now[name]!r} now" for name in other]
+        others = [f"{name} {self._there.get(name)!r} there, {now[name]!r} now" for name in other]
         if str(now["commit"]).endswith("+"):
-            differing.append("sources were changed since their commit")
-        if differing:
+            others.append("sources were changed since their commit")
+        if others:
             raise click.ClickException(
-                f"--resume: {self.path} is of another run ({'; '.join(differing)}) and is not mixed with this one; leave "
+                f"--resume: {self.path} is of another run ({'; '.join(others)}) and is not mixed with this one; leave "
                 "out --resume, which compares all anew, or name another file"
             )
 
