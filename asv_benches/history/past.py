@@ -1,8 +1,9 @@
 """Runs a few benchmarks of today at commits spread over the history, back to the first that has a clfrnn.
 
-The benchmarks are those of ``benchmarks/public.py``, which use what users may rely on and nothing else. The clfrnn of a
-commit is unpacked into a folder, and asv runs them with it. What a commit lacks fails there: that is printed, and
-written beside the results. A commit is stored when it is through, so a run that was stopped goes on where it was.
+The benchmarks are those of ``benchmarks/public.py`` or, for ``--suite applications``, of
+``benchmarks/applications.py``, which use what users may rely on and nothing else. The clfrnn of a commit is unpacked
+into a folder, and asv runs them with it. What a commit lacks fails there: that is printed, and written beside the
+results. A commit is stored when it is through, so a run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -24,10 +25,13 @@ from .record import asv_run, check_history, configure, describe, devices, enviro
 from .stored import Failure, Series, keep_failures, runs
 from .stored import failures as failures_of
 
-BENCHMARKS = ("__init__.py", "platforms.py", "public.py")
+BENCHMARKS = ("__init__.py", "platforms.py", "public.py", "applications.py")
+
+#: Suites, each with the last benchmark of it: where that is stored for a commit, the suite is.
+SUITES = {"public": "public.Visit.track_step", "applications": "applications.Water.track_step"}
 
 #: Lines of asv: which benchmark is next, which parameters failed, and the words of an error.
-NAMED = re.compile(r"\[[ \d.]+%\] ··· (public\.\w+)\.\w+ +.*")
+NAMED = re.compile(r"\[[ \d.]+%\] ··· ((?:public|applications)\.\w+)\.\w+ +.*")
 OF = re.compile(r" *(?:\[[ \d.]+%\] ····)? *For parameters: (.*)")
 WHY = re.compile(r" *((?:[\w.]+\.)?\w*(?:Error|Exception|Interrupt)\b.*|asv: benchmark .*)")
 
@@ -84,19 +88,19 @@ def refuse_another(folder: Path, facts: dict[str, str]) -> None:
             )
 
 
-def is_done(output: Path, name: str, commit: str, asked: list[str]) -> bool:
+def is_done(output: Path, name: str, commit: str, asked: list[str], suite: str = "public") -> bool:
     """Whether a commit is stored with all of these devices, or is known not to run."""
     if any(each.commit == commit[:8] and each.what == ALL for each in failures_of(output / name)):
         return True
     values = {series for run in runs(output) if (run.machine, run.commit) == (name, commit) for series in run.values}
-    return all(Series(name, "public.Visit.track_step", (device, "strips")) in values for device in asked)
+    return all(Series(name, SUITES[suite], (device, "strips")) in values for device in asked)
 
 
 class Past:
     """Where benchmarks are run from: their files, and what asv takes for the repository."""
 
-    def __init__(self, scratch: Path, history: Path, output: Path, name: str) -> None:
-        self.scratch, self.output, self.name = scratch, output, name
+    def __init__(self, scratch: Path, history: Path, output: Path, name: str, *, suite: str = "public") -> None:
+        self.scratch, self.output, self.name, self.suite = scratch, output, name, suite
         self.repository = scratch / "history.git"
         git("clone", "-q", "--bare", history, self.repository)
         benchmarks = scratch / "benchmarks"
@@ -126,7 +130,9 @@ class Past:
                 (self.output / self.name).mkdir(parents=True, exist_ok=True)
             else:
                 failed = self._run(commit, package, asked)
-        keep_failures(self.output / self.name, commit[:8], failed)
+        before = [each for each in failures_of(self.output / self.name) if each.commit == commit[:8]]
+        others = [each for each in before if each.what.startswith("applications.") != (self.suite == "applications")]
+        keep_failures(self.output / self.name, commit[:8], [*others, *failed])
         return failed
 
     def _run(self, commit: str, package: Path, asked: list[str]) -> list[Failure]:
@@ -138,7 +144,7 @@ class Past:
             shutil.copy(path, mine)
         rename_back(mine, commit)
         done = subprocess.run(  # noqa: S603
-            [*asv_run(self.settings, commit, self.name), *(f"--bench={device}" for device in asked)],
+            [*asv_run(self.settings, commit, self.name), *(rf"--bench=^{self.suite}\..*{device}" for device in asked)],
             cwd=self.scratch,
             env=environment(package),
             stdout=subprocess.PIPE,
@@ -161,6 +167,7 @@ class Past:
 @click.command()
 @click.option("--machine", "name", required=True, help="The name that the results are kept under.")
 @click.option("--device", "asked", multiple=True, help="One of the devices of benchmarks, pocl for one; else all here.")
+@click.option("--suite", type=click.Choice(list(SUITES)), default="public", show_default=True, help="What is measured.")
 @click.option("--commits", "many", default=20, show_default=True, help="How many, spread over the history.")
 @click.option("--history", type=click.Path(exists=True, path_type=Path), help="A git bundle, where there is no clone.")
 @click.option(
@@ -170,7 +177,9 @@ class Past:
     help="The folder of results.",
 )
 @click.argument("commits", nargs=-1)
-def main(name: str, asked: tuple[str, ...], many: int, history: Path | None, output: Path, commits: list[str]) -> None:
+def main(
+    name: str, asked: tuple[str, ...], suite: str, many: int, history: Path | None, output: Path, commits: list[str]
+) -> None:
     """Measure at COMMITS, or at some that are spread over the history; store what they give beside other results."""
     from asv.machine import MachineCollection  # noqa: PLC0415 — `bench` is an extra
 
@@ -179,12 +188,12 @@ def main(name: str, asked: tuple[str, ...], many: int, history: Path | None, out
         raise click.BadParameter(f"expected devices among {list(here)}, got {missing}", param_hint="--device")
     check_history(history)
     with tempfile.TemporaryDirectory() as folder:
-        past = Past(Path(folder), history or ROOT, output.resolve(), name)
+        past = Past(Path(folder), history or ROOT, output.resolve(), name, suite=suite)
         facts = describe(name)
         refuse_another(output / name, facts)
         MachineCollection.save(name, facts)
         for commit in map(past.hash, commits) if commits else past.commits(many):
-            if is_done(output, name, commit, list(asked or here)):
+            if is_done(output, name, commit, list(asked or here), suite):
                 click.echo(f"{commit[:8]}: stored before")
                 continue
             failed = past.measure(commit, list(asked or here))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .boids import Boids
 from .circles import Circles
+from .controls import Action, Controls, Handle, Slider
 from .crowd import Pedestrians
 from .frame import Frame
 from .keratinocytes import Keratinocytes
@@ -11,4 +12,17 @@ from .model import Model
 from .spheres import Spheres
 from .water import Fluid
 
-__all__ = ["Boids", "Circles", "Fluid", "Frame", "Keratinocytes", "Model", "Pedestrians", "Spheres"]
+__all__ = [
+    "Action",
+    "Boids",
+    "Circles",
+    "Controls",
+    "Fluid",
+    "Frame",
+    "Handle",
+    "Keratinocytes",
+    "Model",
+    "Pedestrians",
+    "Slider",
+    "Spheres",
+]

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
+from .controls import Controls
+
 __all__ = ["Drawn", "Frame"]
 
 
@@ -44,6 +46,15 @@ class Drawn(Protocol):
 
     def run(self, steps: int, *, every: int = 1, progress: bool = True) -> Iterator[Frame]:
         """Take steps, and yield frames."""
+
+    def step(self, n: int = 1) -> None:
+        """Take steps."""
+
+    def frame(self) -> Frame:
+        """What a picture shows now."""
+
+    def controls(self) -> Controls:
+        """What may be changed while it runs."""
 
     def _drawn_radius(self) -> float:
         """The radius at which a picture draws each particle."""

@@ -15,6 +15,7 @@ import clfrnn
 
 from ..host.progress import progress_bar
 from .arguments import positive, whole
+from .controls import Controls
 from .frame import Frame
 
 if TYPE_CHECKING:
@@ -73,6 +74,10 @@ class Model(abc.ABC):
     def _lock(self) -> AbstractContextManager[Any]:
         """Held while a call of one thread uses the device, for which others wait."""
         return self.session.lock
+
+    def controls(self) -> Controls:
+        """What may be changed while the model runs; a window and a notebook show it. Most models have nothing."""
+        return Controls()
 
     @abc.abstractmethod
     def _advance(self) -> None:
@@ -184,6 +189,33 @@ class Model(abc.ABC):
         size = None if size is None else whole(size, "size", least=16, advice="pass pixels, or leave it out")
         frames = self.run(steps, every=every, progress=progress)
         animate(self, path, frames, fps=fps, size=size, change=change)
+
+    def notebook(self, *, steps: int = 1_500, every: int = 25) -> Any:
+        """Show the model in a notebook, with a play button and what :meth:`controls` offers.
+
+        Parameters
+        ----------
+        steps : whole number of at least 1, how many steps the play button takes; it may be pressed again
+        every : whole number of at least 1, the steps from a picture to the next
+
+        Returns
+        -------
+        A box of ipywidgets, which a cell shows when it is the last value: a picture, a play button, a slider for each
+        number and for each coordinate of a ball that is dragged, and a button for each action.
+
+        Raises
+        ------
+        InvalidInputError
+            `steps` or `every` is not such a number.
+        ClfrnnError
+            A library is missing: ipywidgets, matplotlib for two dimensions, or pyvista for three. The message names the
+            extra that installs it.
+        """
+        from .pictures import show_in_notebook  # noqa: PLC0415 - models that are not drawn do without it
+
+        steps = whole(steps, "steps", least=1, advice="pass the number of steps that the play button takes")
+        every = whole(every, "every", least=1, advice="pass the number of steps from a picture to the next")
+        return show_in_notebook(self, steps=steps, every=every)
 
     def _frames(self, steps: int, every: int, *, shown: bool) -> Iterator[Frame]:
         with progress_bar(type(self).__name__.lower(), steps, shown=shown) as done:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from clfrnn.models.spheres.start import block_radius
 
 from ..paper import Measurement, Panel, Plot, Results, Section, Table, range_text
-from .configurations import AXES, CONSTRUCTIONS, METHODS, NUMBERINGS, ORDERS, STARTS, Axes, case, fixed_case
-from .fixed_cells import CAPACITY
+from .configurations import AXES, CONSTRUCTIONS, METHODS, ORDERS, STARTS, Axes, case, cells_case, cells_ways
+from .fixed_cells import CAPACITY, PAPERS_CAPACITY
 
 __all__ = ["sections"]
 
@@ -118,33 +118,30 @@ def _stages(results: Results, axes: Axes) -> Section:
 
 
 def _fixed(results: Results, axes: Axes) -> Section:
-    """The grid by atomics as the paper has it."""
+    """The grids by atomics as the paper has them."""
     columns = {"collide": "collide", "build": "build", "build_kernels": "build, kernels", "frame": "frame"}
     rows = []
-    for numbering, called in NUMBERINGS.items():
+    for numbering, capacity, reads, called in cells_ways():
         for start, lies in STARTS.items():
-            each = fixed_case(axes, numbering, start)
+            each = cells_case(axes, numbering, start, capacity=capacity, reads=reads)
             cells = [results.text(each, name, scale=MS) for name in columns]
-            rows.append((called, lies, *cells, results.text(each, "frames_per_second", ".0f")))
+            lost = results.text(each, "lost", ",.0f") if capacity else ""
+            rows.append((called, lies, *cells, lost, results.text(each, "frames_per_second", ".0f")))
     return Section(
-        title="Cells of fixed capacity",
+        title="Cells that atomic operations fill",
         note=(
-            f"An experiment of the benchmarks, not a method of the library: each cell has room for {CAPACITY} spheres, "
-            "atomic operations fill it, and a sphere reads 27 cells and positions in the order of the caller's arrays. "
-            "The paper's program loses spheres for which a cell has no room; this one raises an error. Milliseconds of "
-            "device time, and frames per second by the wall clock."
+            "Experiments of the benchmarks, not methods of the library: atomic operations in global memory fill cells "
+            f"of fixed capacity in one pass, {CAPACITY} places or the paper's {PAPERS_CAPACITY}; or a pass counts the "
+            "spheres of each cell, a scan says where cells begin, and a second pass writes them, which the paper names "
+            "for cells of any number. A sphere reads 27 cells, and positions and velocities in the order of the "
+            f"caller's arrays. Of {PAPERS_CAPACITY} places, which suffice where spheres do not overlap, those for "
+            "which a cell has no place are left out, as by the paper's program: *lost* counts them at the end. With "
+            f"{CAPACITY} an error would be raised. Arrays of four numbers and images, which are the paper's textures, "
+            "are written anew in each build. Milliseconds of device time, and frames per second by the wall clock."
         ),
         tables=[
             Table(
-                header=(
-                    "cells numbered",
-                    "spheres",
-                    "collide",
-                    "build",
-                    "build, kernels",
-                    "frame",
-                    "frames per second",
-                ),
+                header=("cells", "spheres", *columns.values(), "lost", "frames per second"),
                 rows=rows,
                 words=2,
             )

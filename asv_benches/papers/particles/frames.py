@@ -14,7 +14,7 @@ import clfrnn
 
 from ..clock import Seconds, stage_seconds, unprofiled
 from ..paper import Measurement
-from .fixed_cells import FixedCells
+from .fixed_cells import CAPACITY, AtomicCells, FixedCells, TwoPassCells
 from .spheres import Ordered
 
 __all__ = ["STAGES", "measure"]
@@ -56,6 +56,8 @@ def measure(session: clfrnn.Session, measurement: Measurement) -> dict[str, floa
     numbers = typical([stage_seconds(session, heap.stages()) for _ in range(frames)])
     heap = _heap(unprofiled(session), facts, start)
     heap.step(WARM_UP + frames)
+    if isinstance(heap, FixedCells):
+        numbers["lost"] = float(heap.lost())
     numbers["frames_per_second"] = frames / min(_wall(heap, frames) for _ in range(LAPS))
     heap.index.update(heap.positions)  # cells of fixed capacity have left it behind
     heap.index.check()
@@ -66,12 +68,18 @@ def measure(session: clfrnn.Session, measurement: Measurement) -> dict[str, floa
     return numbers
 
 
-def _heap(session: clfrnn.Session, facts: Mapping[str, Any], start: State) -> Ordered | FixedCells:
+def _heap(session: clfrnn.Session, facts: Mapping[str, Any], start: State) -> Ordered | AtomicCells:
     """The heap, to be run in the measurement's way."""
-    heap: Ordered | FixedCells
+    heap: Ordered | AtomicCells
     n = int(facts["n"])
-    if facts["method"] == "fixed_cells":
-        heap = FixedCells(n, session=session, numbering=facts["numbering"])
+    if "start" in facts:
+        given: dict[str, Any] = {"session": session, "numbering": facts["numbering"]}
+        given["reads"] = facts.get("reads", "arrays")
+        if facts["method"] == "two_pass":
+            heap = TwoPassCells(n, **given)
+        else:
+            capacity = int(facts.get("capacity", CAPACITY))
+            heap = FixedCells(n, capacity=capacity, lossy=capacity < CAPACITY, **given)
         start = in_cells(start, 2 * heap.radius) if facts["start"] == "cells" else start
     else:
         options = {name: facts[name] for name in ("method", "construction")}
@@ -98,7 +106,7 @@ def typical(frames: Sequence[Sequence[Seconds]]) -> dict[str, float]:
     return numbers
 
 
-def _wall(heap: Ordered | FixedCells, frames: int) -> float:
+def _wall(heap: Ordered | AtomicCells, frames: int) -> float:
     """Seconds by the wall clock of so many frames, waited for at the end."""
     heap.session.queue.finish()
     started = time.perf_counter()

@@ -25,7 +25,9 @@ class Ordered(Spheres):
 
     def reorder(self) -> None:
         """Put what :meth:`visit` has computed into the order of the cells; the next build numbers them so."""
-        self._moved, self._changed = self.index.reorder(self._moved, self._changed)
+        particles = self._particles
+        particles.moved, particles.changed = self.index.reorder(particles.moved, particles.changed)
+        self._moved = particles.moved
 
     def stages(self) -> list[Callable[[], Any]]:
         """What the next step consists of, in turn."""

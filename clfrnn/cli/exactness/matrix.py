@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol
 
 from ...host.printable import printable
 from ...profile import DeviceProfile
@@ -14,7 +14,7 @@ from ...verify.kinds import KINDS
 from ...verify.matrix import PLACES, Cell, Row, rows, run_row
 from ..progress import progress as _progress
 
-__all__ = ["Table", "verify_all"]
+__all__ = ["Selection", "Table", "verify_all"]
 
 #: The sign of each outcome, and of a search that clfrnn does not have.
 _SIGNS = {"passed": "+", "refused": "r", "failed": "X"}
@@ -22,6 +22,30 @@ _NONE = "."
 
 #: Characters of a reason that a terminal shows.
 _LONGEST = 240
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which rows are compared: those of these methods, dimensions and dtypes; an empty one stands for all."""
+
+    methods: Collection[str] = ()
+    dims: Collection[int] = ()
+    dtypes: Collection[str] = ()
+
+    @property
+    def narrows(self) -> bool:
+        """Whether some rows may be left out."""
+        return bool(self.methods or self.dims or self.dtypes)
+
+    def rows(self) -> list[Row]:
+        """The rows, in the order of the matrix."""
+        return [
+            row
+            for row in rows()
+            if (not self.methods or row.method in self.methods)
+            and (not self.dims or row.dim in self.dims)
+            and (not self.dtypes or row.dtype in self.dtypes)
+        ]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,22 +60,40 @@ class Table:
         return sum(cell.outcome == outcome for _, cells in self.lines for cell in cells)
 
 
-def verify_all(device: Any, say: Callable[[str], Any], *, seed: int, points: int, quick: bool) -> Table:
-    """Compare all rows on a device, print each when it is through, then the reasons of what did not pass."""
+def verify_all(
+    device: Any, say: Callable[[str], Any], *, plan: Sequence[Row], notes: Notes, seed: int, points: int, quick: bool
+) -> Table:
+    """Compare rows on a device, print each when it is through, then the reasons of what did not pass.
+
+    Rows that `notes` know are printed as they were; every other is noted as soon as it is compared.
+    """
     session = Session(device)
-    plan, lines = rows(), []
+    table = Table(session.profile, [])
+    known = notes.known(session.profile)
     say(f"\n{session.profile}")
     say("  " + _line("method", "dim", "dtype", PLACES))
     for done, row in enumerate(plan):
-        with _progress("comparing") as shown:
-            shown(done, len(plan))
-            cells = run_row(session, row, seed=seed, points=points, quick=quick)
-        lines.append((row, cells))
+        cells = known.get(row)
+        if cells is None:
+            with _progress("comparing") as shown:
+                shown(done, len(plan))
+                cells = run_row(session, row, seed=seed, points=points, quick=quick)
+        table.lines.append((row, cells))
+        notes.note(table)
         say("  " + _line(row.method, str(row.dim), row.dtype, [_signs(cells, place) for place in PLACES]))
-    table = Table(session.profile, lines)
     for text in (*_legend(table), *_reasons(table)):
         say("  " + text)
     return table
+
+
+class Notes(Protocol):
+    """Where rows are written while a matrix is made, and what is there of one that was interrupted."""
+
+    def known(self, profile: DeviceProfile) -> Mapping[Row, list[Cell]]:
+        """The rows of a device that need not be compared again."""
+
+    def note(self, table: Table) -> None:
+        """Keep a table as far as it is."""
 
 
 def _line(method: str, dim: str, dtype: str, columns: Any) -> str:

@@ -6,14 +6,20 @@ import collections
 import functools
 import itertools
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..arguments import Failure, check_new
+from ..arguments import Failure, MethodName, check_new
 from ..progress import progress as _progress
 
+if TYPE_CHECKING:
+    from .matrix import Selection
+    from .report import Report
+
 __all__ = ["verify"]
+
+_DTYPE = click.Choice(["float32", "float64"])
 
 _NEW = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
@@ -36,29 +42,42 @@ _NEW = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
     help="Print a table of every method, dimension and dtype, which says what passed, was refused or failed, for each "
     "kind of space and of search.",
 )
+@click.option("--method", "methods", multiple=True, type=MethodName(), help="With --matrix: this method; repeat it.")
+@click.option("--dim", "dims", multiple=True, type=click.IntRange(1, 12), help="With --matrix: this dimension.")
+@click.option("--dtype", "dtypes", multiple=True, type=_DTYPE, help="With --matrix: float32 or float64 alone.")
 @click.option("--json", "report", type=_NEW, help="Write the table of --matrix to this file, as JSON; - prints it.")
-def verify(device: str | None, points: int, seed: int | None, quick: bool, matrix: bool, report: Path | None) -> None:
+@click.option("--resume", is_flag=True, help="Leave out the rows that the file of --json has of the same run.")
+def verify(
+    device: str | None,
+    points: int,
+    seed: int | None,
+    quick: bool,
+    matrix: bool,
+    methods: tuple[str, ...],
+    dims: tuple[int, ...],
+    dtypes: tuple[str, ...],
+    report: Path | None,
+    resume: bool,
+) -> None:
     """Compare what each method finds on the devices of this machine with numpy, to the last pair.
 
     The last line says whether it passed. The exit status is 1 where a single pair differs. A search that a device
     refuses, as its driver would lose pairs, is printed, and does not count as a difference.
     """
-    import secrets
-
     from ...runtime.device import find_device, list_devices
+    from .matrix import Selection
+    from .report import Report
 
-    if report is not None and not matrix:
-        raise click.UsageError("--json: expected --matrix beside it, which is what it writes; add --matrix")
-    printed = report is not None and str(report) == "-"
-    if report is not None and not printed:
-        check_new("--json", report)
-    seed = secrets.randbelow(1 << 30) if seed is None else seed
+    printed = _check_options(report, matrix=matrix, selected=bool(methods or dims or dtypes), resume=resume)
+    selection = Selection(methods=methods, dims=dims, dtypes=dtypes)
+    notes = Report(None if printed else report, resume=resume, seed=seed, points=points, quick=quick)
     chosen = [find_device(device)] if device is not None else list_devices() or [find_device()]
     flags = f"{', --matrix' if matrix else ''}{', --quick' if quick else ', --full'}"
-    click.echo(f"seed {seed}, clouds of {points} points{flags}", err=printed)
-    given: dict[str, Any] = {"points": points, "seed": seed, "quick": quick}
+    click.echo(f"seed {notes.seed}, clouds of {points} points{flags}", err=printed)
+    given = notes.facts
     if matrix:
-        count, what, differ = _matrix(chosen, report, printed=printed, **given), "searches", "searches failed"
+        count = _matrix(chosen, selection, notes, printed=printed)
+        what, differ = "searches", "searches failed"
     else:
         found = (_verify_device(each, **given) for each in chosen)
         count, what, differ = sum(found, start=collections.Counter[str]()), "cases", "cases differ from the reference"
@@ -70,19 +89,31 @@ def verify(device: str | None, points: int, seed: int | None, quick: bool, matri
         raise Failure(f"{failed} {differ}; please report them with the first line above")
 
 
-def _matrix(chosen: list[Any], report: Path | None, *, printed: bool, **given: Any) -> collections.Counter[str]:
+def _check_options(report: Path | None, *, matrix: bool, selected: bool, resume: bool) -> bool:
+    """Refuse options that do not go together; whether the report is printed instead of written."""
+    for option, given in (("--json", report is not None), ("--method, --dim, --dtype", selected)):
+        if given and not matrix:
+            raise click.UsageError(f"{option}: expected --matrix beside it, which it is about; add --matrix")
+    printed = report is not None and str(report) == "-"
+    if resume and (report is None or printed):
+        raise click.UsageError("--resume: expected the file that it goes on with; name it by --json")
+    if report is not None and not printed:
+        check_new("--json", report)
+    return printed
+
+
+def _matrix(chosen: list[Any], selection: Selection, notes: Report, *, printed: bool) -> collections.Counter[str]:
     """The matrix of each device as a table, and as a report where it is wanted; returns what became of how many."""
     from .matrix import verify_all
     from .report import report_of, text_of
 
+    plan = selection.rows()
+    if selection.narrows and not plan:
+        raise click.UsageError("--method, --dim, --dtype: no method has all of these; leave out one of them")
     say = functools.partial(click.echo, err=printed)
-    tables = [verify_all(device, say, **given) for device in chosen]
-    if report is not None:
-        text = text_of(report_of(tables, **given))
-        if printed:
-            click.echo(text, nl=False)
-        else:
-            report.write_text(text, encoding="utf-8")
+    tables = [verify_all(device, say, plan=plan, notes=notes, **notes.facts) for device in chosen]
+    if printed:
+        click.echo(text_of(report_of(tables, **notes.facts)), nl=False)
     count = collections.Counter[str]()
     for cell in (cell for table in tables for _, cells in table.lines for cell in cells):
         count.update({cell.outcome: 1, "compared": cell.outcome != "refused", "pairs": cell.pairs})

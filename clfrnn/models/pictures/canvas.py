@@ -12,6 +12,7 @@ import clfrnn
 
 from ...host.foreign_warnings import ignored_warnings
 from ...host.libraries import library
+from ..controls import Controls
 from ..frame import Drawn, Frame
 
 __all__ = ["Canvas", "canvas"]
@@ -38,6 +39,9 @@ class Canvas(Protocol):
     def show(self) -> bool:
         """Bring the last drawn frame into the window; False where its user has closed it."""
 
+    def offer(self, controls: Controls) -> None:
+        """Show sliders, listen to keys, and let a ball be dragged; what is done between two calls of `show` counts."""
+
     def close(self) -> None:
         """Close the window, and give the memory back."""
 
@@ -56,6 +60,11 @@ def canvas(model: Drawn, size: int, *, window: bool = False) -> Canvas:
         A library is missing.
     """
     return Flat(model, size, window=window) if model.dim == 2 else Solid(model, size, window=window)
+
+
+def _keys(controls: Controls) -> str:
+    """What the keys do, in a line."""
+    return "   ".join(f"{each.key}: {each.name}" for each in controls.actions)
 
 
 class _Shades:
@@ -109,6 +118,7 @@ class Flat:
         self._points_per_unit = 72 / 100 * width / extent[0]
         self._dots: Any = None
         self._balls: list[Any] = []
+        self._offered: list[Any] = []  # matplotlib lets widgets go that nothing holds
 
     @ignored_warnings()
     def draw(self, frame: Frame) -> None:
@@ -136,6 +146,26 @@ class Flat:
             return False
         self._figure.canvas.flush_events()  # where the user may close it
         return bool(self._windows.fignum_exists(self._figure.number))
+
+    @ignored_warnings()
+    def offer(self, controls: Controls) -> None:
+        widgets = library("matplotlib.widgets", "matplotlib", "A window", "plot")
+        connect = self._figure.canvas.mpl_connect
+        for k, each in enumerate(controls.sliders):
+            axes = self._figure.add_axes((0.3, 0.96 - 0.035 * k, 0.4, 0.03))
+            slider = widgets.Slider(axes, each.name, each.low, each.high, valinit=each.value)
+            slider.on_changed(each.change)
+            self._offered.append(slider)
+        acts = {each.key: each.act for each in controls.actions}
+        connect("key_press_event", lambda event: acts.get(event.key, lambda: None)())
+        self._axes.text(0.5, 0.01, _keys(controls), transform=self._axes.transAxes, ha="center", fontsize=8)
+        if (handle := controls.handle) is not None:
+
+            def drag(event: Any) -> None:
+                if event.button == 1 and event.inaxes is self._axes:
+                    handle.move((event.xdata, event.ydata))
+
+            connect("motion_notify_event", drag)
 
     @ignored_warnings()
     def close(self) -> None:
@@ -210,6 +240,38 @@ class Solid:
                 "DISPLAY and WAYLAND_DISPLAY to run without a window, or draw to a file"
             ) from error
         return not self.plotter.iren.interactor.GetDone()
+
+    @ignored_warnings()
+    def offer(self, controls: Controls) -> None:
+        with self._pyvista.vtk_verbosity("off"):
+            for k, each in enumerate(controls.sliders):
+                height = 0.95 - 0.09 * k
+                self.plotter.add_slider_widget(
+                    each.change,
+                    (each.low, each.high),
+                    value=each.value,
+                    title=each.name,
+                    pointa=(0.02, height),
+                    pointb=(0.25, height),
+                    title_height=0.02,
+                    tube_width=0.003,
+                    slider_width=0.012,
+                    color="black",
+                    interaction_event="always",
+                )
+            for action in controls.actions:
+                self.plotter.add_key_event(action.key, action.act)
+            if controls.actions:
+                self.plotter.add_text(_keys(controls), position="lower_left", font_size=8, color="black")
+            if (handle := controls.handle) is not None:
+                self.plotter.add_sphere_widget(
+                    handle.move,
+                    center=tuple(handle.center),
+                    radius=handle.radius,
+                    color=_BALL,
+                    style="wireframe",
+                    interaction_event="always",
+                )
 
     @ignored_warnings()
     def close(self) -> None:

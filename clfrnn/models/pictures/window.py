@@ -22,6 +22,8 @@ def has_display() -> bool:
 def show_in_window(model: Drawn, *, steps: int, every: int) -> None:
     """Take steps, and draw the model after each `every` of them, until its window is closed.
 
+    What :meth:`clfrnn.models.Model.controls` offers is in the window.
+
     Raises
     ------
     ClfrnnError
@@ -29,6 +31,7 @@ def show_in_window(model: Drawn, *, steps: int, every: int) -> None:
     """
     easel = canvas(model, _SIZE, window=True)
     try:
+        easel.offer(model.controls())
         for frame in model.run(steps, every=every):
             easel.draw(frame)
             if not easel.show():

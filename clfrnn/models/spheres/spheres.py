@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,13 @@ import pyopencl as cl
 
 import clfrnn
 
+from ..arguments import whole
+from ..controls import Action, Controls, Handle, Slider
 from ..halves import HalvedModel
 from .contacts import move
 from .particles import Particles
 from .scene import SphereScene
+from .start import ball
 
 __all__ = ["Spheres"]
 
@@ -103,6 +107,9 @@ class Spheres(SphereScene, HalvedModel):
     True
     """
 
+    #: the first of the spheres that are dropped next
+    _dropped = 0
+
     def __repr__(self) -> str:
         return f"<Spheres: {self.n:,} in {self.dim}D, {self.dtype}, after {self.steps_done:,} steps, {self.index}>"
 
@@ -142,7 +149,70 @@ class Spheres(SphereScene, HalvedModel):
             self._visited = False  # what it has computed is overwritten
             self._move()
 
+    def reset(self) -> None:
+        """Put all spheres back to where they were at the start, at rest; numbers and the collider stay."""
+        self.place(self._start)
+
+    def drop_ball(self, n: int | None = None) -> None:
+        """Take some of the spheres out of the box and drop them into it again as a ball, from the middle of its top.
+
+        Parameters
+        ----------
+        n : how many; by default an eighth of all, at least 1. Each call takes the spheres behind those of the call
+            before, and begins again behind the last one.
+
+        Raises
+        ------
+        InvalidInputError
+            `n` is not a whole number from 1 to the number of spheres.
+        DeviceMemoryError
+            There is no memory for the new cells; the spheres are then where they were.
+
+        Notes
+        -----
+        The ball is at rest, and nearly touches the top; where other spheres or the collider are in its place, springs
+        push them apart. Cost: that of :meth:`place`, and copies of positions and velocities to the host.
+        """
+        many = max(1, self.n // 8) if n is None else whole(n, "n", least=1, advice="pass how many spheres to drop")
+        if many > self.n:
+            raise clfrnn.InvalidInputError(
+                f"expected at most {self.n:,}, the number of spheres, got {many:,}; pass fewer", argument="n"
+            )
+        with self.session.lock:
+            positions, velocities = self.positions.get(), self.velocities.get()
+            chosen = (self._dropped + np.arange(many)) % self.n
+            positions[chosen], velocities[chosen] = ball(many, self.dim, self.radius), 0
+            self.place(positions, velocities)
+            self._dropped = (self._dropped + many) % self.n
+
+    def controls(self) -> Controls:
+        """Gravity and the numbers of contacts by sliders, a ball to drop, a reset, and the collider to drag."""
+        ends = {
+            "gravity": (0.0, 4.0),
+            "global_damping": (0.98, 1.0),
+            "damping": (0.0, 2 / self.radius),
+            "attraction": (0.0, 2.5 / self.radius / self.radius),
+        }
+        sliders = [
+            Slider(
+                name=name.replace("_", " "),
+                low=min(low, value),
+                high=max(high, value),
+                value=value,
+                change=functools.partial(setattr, self, name),
+            )
+            for name, (low, high) in ends.items()
+            for value in (float(getattr(self, name)),)
+        ]
+        actions = (
+            Action(key="1", name="reset", act=self.reset),
+            Action(key="2", name="drop a ball", act=self.drop_ball),
+        )
+        handle = self.collider and Handle(center=self.collider[0], radius=self.collider[1], move=self.move_collider)
+        return Controls(sliders=sliders, actions=actions, handle=handle)
+
     def _begin(self, start: npt.NDArray[Any], session: clfrnn.Session | None, options: dict[str, Any]) -> None:
+        self._start = start
         self._particles = Particles(start, self.radius, session=session, options=options)
         self._moved = self._particles.moved
         self.index: clfrnn.Index = self._particles.index

@@ -1,4 +1,4 @@
-"""The block in which spheres lie at the start."""
+"""The block in which spheres lie at the start, and the ball in which some of them are dropped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 import clfrnn
 
-__all__ = ["block", "block_radius"]
+__all__ = ["ball", "block", "block_radius"]
 
 #: Spheres along an edge of the block at the start, times their radius: 1/64 for the 65,536 spheres of the paper.
 _BLOCK = 41 / 64
@@ -41,6 +41,19 @@ def block(n: int, dim: int, radius: float, rng: np.random.Generator) -> npt.NDAr
         )
     rows = np.arange(n)[:, None] // edge ** np.arange(dim) % edge
     found: npt.NDArray[Any] = radius * (1 + _SPACING * rows + _JITTER * rng.random((n, dim))) - 1
+    return found
+
+
+def ball(n: int, dim: int, radius: float) -> npt.NDArray[np.float64]:
+    """(n, dim): centers of spheres that nearly touch, in a ball, or in 2D a disk, in the middle of the top of the box.
+
+    A ball that is larger than the box reaches out of it, and walls press it together.
+    """
+    reach = _edge(n, dim)  # a cube of twice that side holds the ball, which is more than half of its own cube
+    steps = np.stack(np.meshgrid(*[np.arange(-reach, reach + 1)] * dim, indexing="ij"), axis=-1).reshape(-1, dim)
+    nearest = np.argsort((steps**2).sum(axis=1), kind="stable")[:n]
+    found: npt.NDArray[Any] = radius * _SPACING * steps[nearest]
+    found[:, -1] += 1 - radius * (1 + _JITTER) - found[:, -1].max()
     return found
 
 

@@ -463,11 +463,19 @@ def test_put_in_order_spheres_go_on_as_before(session):
     assert [len(ordered.stages()), ordered.step(1), len(ordered.stages())] == [3, None, 2]
 
 
-@pytest.mark.parametrize("numbering", fixed_cells.NUMBERINGS)
-def test_cells_of_fixed_capacity_find_what_the_model_finds(session, numbering):
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        *(("FixedCells", {"numbering": numbering}) for numbering in fixed_cells.NUMBERINGS),
+        *(("FixedCells", {"reads": reads}) for reads in fixed_cells.READS[1:]),
+        ("TwoPassCells", {}),
+    ],
+    ids=str,
+)
+def test_cells_that_atomics_fill_find_what_the_model_finds(session, kind, given):
     model, cells = (
-        make(150, session=session, collider=((0.2, 0.2, -0.2), 0.4), method="brute_force", **given)
-        for make, given in ((spheres.Ordered, {}), (fixed_cells.FixedCells, {"numbering": numbering}))
+        make(150, session=session, collider=((0.2, 0.2, -0.2), 0.4), method="brute_force", **each)
+        for make, each in ((spheres.Ordered, {}), (getattr(fixed_cells, kind), given))
     )
     rng = np.random.default_rng(1)
     start = rng.uniform(-0.9, 0.9, (150, 3)), rng.normal(0, 1, (150, 3))
@@ -485,3 +493,6 @@ def test_cells_that_are_too_full_are_an_error(session):
     cells.place(np.full((20, 3), 0.1) + np.linspace(0, 1e-3, 20)[:, None])
     with pytest.raises(clfrnn.ClfrnnError, match="capacity: expected as many .*, 20 or more, got 3; take a larger one"):
         cells.check()
+    lossy = fixed_cells.FixedCells(20, session=session, capacity=3, lossy=True, method="brute_force")
+    lossy.place(np.full((20, 3), 0.1) + np.linspace(0, 1e-3, 20)[:, None])
+    assert lossy.lost() == 17

@@ -43,11 +43,14 @@ def test_a_window_shows_frames_until_it_is_closed(session, monkeypatch):
     drawn = []
 
     class Window:
+        def offer(self, controls):
+            drawn.append([each.name for each in controls.actions])
+
         def draw(self, frame):
             drawn.append(frame.step)
 
         def show(self):
-            return len(drawn) < 3
+            return len(drawn) < 4
 
         def close(self):
             drawn.append("closed")
@@ -56,7 +59,7 @@ def test_a_window_shows_frames_until_it_is_closed(session, monkeypatch):
     monkeypatch.setattr(pictures.window, "canvas", lambda *_, window: Window() if window else None)
     status, output = run("demo", "spheres", "-n", 20, "--steps", 50, "--device", position(session))
     assert status == 0, output
-    assert drawn == [0, 1, 2, "closed"]
+    assert drawn == [["reset", "drop a ball"], 0, 1, 2, "closed"]
     assert "3.0 frames" not in output
     assert "2 steps in " in output
 

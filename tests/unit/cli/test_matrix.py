@@ -13,10 +13,12 @@ from test_cli import run
 from clfrnn.errors import NoDeviceError
 from clfrnn.verify import Case, edges
 from clfrnn.verify.kinds import KINDS
-from clfrnn.verify.matrix import PLACES, Row, rows, run_row
+from clfrnn.verify.matrix import PLACES, Cell, Row, rows, run_row
 from clfrnn.verify.questions import questions
 
-matrix_module = importlib.import_module("clfrnn.cli.exactness.matrix")
+matrix_module, report_module = (
+    importlib.import_module(f"clfrnn.cli.exactness.{name}") for name in ("matrix", "report")
+)
 
 SWEEPS = sorted((ROOT / "tests" / "sweep").glob("*.json"))
 #: One dimension has no cells, and all pairs take the fewest programs.
@@ -47,6 +49,51 @@ def test_a_matrix_is_printed_and_written(place, session, monkeypatch, tmp_path):
     assert [(cell["place"], cell["kind"]) for cell in row["cells"]] == [(a, b) for a in ROW.places for b in KINDS]
     assert all(cell["outcome"] == "passed" and cell["pairs"] > 0 for cell in row["cells"])
     assert len(report.read_text(encoding="utf-8").splitlines()) < 60, "a row has a line of its own"
+
+
+def test_rows_are_selected_and_a_run_that_was_interrupted_goes_on(place, monkeypatch, tmp_path):
+    """The second of two rows is interrupted; the first is in the file, and is not compared again."""
+    rows_there = [dataclasses.replace(ROW, dim=dim) for dim in (1, 2, 3)]
+    only(monkeypatch, *rows_there, Row(method="strips", dim=2, dtype="float32"))
+    monkeypatch.setattr(report_module, "_commit", lambda: "a1")
+    report, compared = tmp_path / "report.json", []
+
+    def cells(session, row, **given):
+        compared.append((row.dim, given["seed"]))
+        if len(compared) == 2:
+            raise KeyboardInterrupt
+        return [Cell(place="open", kind=kind, outcome="passed", pairs=7) for kind in KINDS]
+
+    monkeypatch.setattr(matrix_module, "run_row", cells)
+    words = ("--device", place, "--points", 40, "--method", "brute_force", "--dim", 1, "--dim", 2, "--json", report)
+
+    assert run("verify", "--matrix", *words, "--seed", 3)[0] != 0
+    assert [row["dim"] for row in json.loads(report.read_text())["devices"][0]["rows"]] == [1]
+    status, printed = run("verify", "--matrix", *words, "--resume")
+    assert status == 0, printed
+    assert compared == [(1, 3), (2, 3), (2, 3)]
+    assert "8 passed" in printed
+    assert [row["dim"] for row in json.loads(report.read_text())["devices"][0]["rows"]] == [1, 2]
+
+    status, printed = run("verify", "--matrix", *words, "--resume", "--seed", 4)
+    assert status == 1
+    assert "is of another run (seed 3 there, 4 now) and is not mixed" in printed
+    report.write_text("[]")
+    assert "is no report of a matrix" in run("verify", "--matrix", *words, "--resume")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--dim 3", "--method, --dim, --dtype: expected --matrix beside it"),
+        ("--matrix --resume", "--resume: expected the file that it goes on with; name it by --json"),
+        ("--matrix --method strips --dim 7", "no method has all of these; leave out one of them"),
+    ],
+)
+def test_options_that_do_not_go_together(place, words, said):
+    status, printed = run("verify", "--device", place, *words.split())
+    assert status == 2
+    assert said in " ".join(printed.split())
 
 
 def broken(*arguments, **options):

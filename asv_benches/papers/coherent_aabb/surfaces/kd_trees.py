@@ -62,6 +62,12 @@ def _open3d_nearest(held: Any, queries: Array, _: float) -> tuple[Array, Array]:
     return np.sqrt(squares.numpy()[:, 0]), indices.numpy()[:, 0]
 
 
+def _nanoflann_tree(library: Any, points: Array) -> Any:
+    tree = library.KDTree(n_neighbors=1, leaf_size=LEAF)
+    tree.fit(points)
+    return tree
+
+
 def _nanoflann_nearest(tree: Any, queries: Array, _: float) -> tuple[Array, Array]:
     distances, indices = tree.kneighbors(queries, n_jobs=-1)
     return distances[:, 0], indices[:, 0]
@@ -74,12 +80,7 @@ LIBRARIES: Mapping[str, Library] = {
         lambda library, points: library.cKDTree(points, leafsize=LEAF),
         lambda tree, queries, radius: tree.query(queries, distance_upper_bound=np.nextafter(radius, 9e9), workers=-1),
     ),
-    "nanoflann": Library(
-        "pynanoflann",
-        "pynanoflann",
-        lambda library, points: library.KDTree(n_neighbors=1, leaf_size=LEAF).fit(points),
-        _nanoflann_nearest,
-    ),
+    "nanoflann": Library("pynanoflann", "pynanoflann", _nanoflann_tree, _nanoflann_nearest),
     "Open3D": Library("open3d", "open3d", _open3d_tree, _open3d_nearest),
 }
 
