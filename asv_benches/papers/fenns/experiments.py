@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
-from ..paper import Measurement, Panel, Plot, Results, Section, Table
+from ..paper import Measurement, Panel, Plot, Results, Section, Table, range_text
 from .claims import claims
 from .configurations import AXES, NO_ROOM, SCENES, WAYS, Axes, case, grid_cells
 from .findings import MS, bytes_text
@@ -106,7 +106,7 @@ def _scenario(results: Results, axes: Axes, scenario: int) -> Section:
             f"{radius:g}",
             results.text(case(axes, scenario, n, radius, "strips"), "neighbors", ".2f"),
             *(_printed(scenario, n, radius, way) for way in PRINTED_WAYS),
-            *(results.text(case(axes, scenario, n, radius, way), "step", scale=MS) for way in WAYS),
+            *(results.spread(case(axes, scenario, n, radius, way), "step", scale=MS) for way in WAYS),
         ]
         for n, radius in itertools.product(axes.sizes, axes.radii[scenario])
     ]
@@ -115,11 +115,22 @@ def _scenario(results: Results, axes: Axes, scenario: int) -> Section:
         title=f"Scenario {scenario}: a cube of side {SCENES[scenario]:g}",
         note=(
             f"Milliseconds of update and count, the counterpart of table {scenario}; {cells}. The paper's are of a "
-            f"{DEVICES[0]} and of a {DEVICES[1]}. *Neighbors* are those of a point on average."
+            f"{DEVICES[0]} and of a {DEVICES[1]}. *Neighbors* are those of a point on average. Times are medians, with "
+            f"the quartiles in brackets, of {_runs(results, axes, scenario)} steps."
         ),
         tables=[Table(header=header, rows=rows, words=0)],
         plot=_paper_plot() if scenario == 3 else None,
     )
+
+
+def _runs(results: Results, axes: Axes, scenario: int) -> str:
+    """How many steps were timed of each cloud and way."""
+    cases = [
+        case(axes, scenario, n, radius, way)
+        for n, radius in itertools.product(axes.sizes, axes.radii[scenario])
+        for way in WAYS
+    ]
+    return range_text((results.number(each, "timed") for each in cases), ".0f")
 
 
 def _paper_plot() -> Plot:

@@ -151,6 +151,15 @@ def test_steps_are_timed_until_there_are_enough(monkeypatch, most, seconds, time
     assert len(steps._laps(None, index, None, most)) == timed
 
 
+def test_a_step_has_quartiles_and_the_number_of_its_runs():
+    found = steps._typical([[steps.Seconds(span, span / 2)] * 3 for span in (1.0, 2.0, 3.0, 4.0, 9.0)])
+    assert found | {"step": 3.0, "step_low": 2.0, "step_high": 4.0, "kernels": 1.5, "timed": 5.0} == found
+    one = measurement()
+    results = paper_parts.Results(scale="tiny", plan=[one], numbers={one: found}, failures={})
+    assert results.spread(one, "step", ".1f") == "3.0 (2.0 to 4.0)"
+    assert results.spread(one, "kernels", ".1f", scale=10) == "15.0"
+
+
 # --- the conclusions ------------------------------------------------------------------------------------------------
 
 
