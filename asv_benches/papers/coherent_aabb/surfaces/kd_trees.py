@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -69,7 +70,7 @@ def _nanoflann_tree(library: Any, points: Array) -> Any:
 
 
 def _nanoflann_nearest(tree: Any, queries: Array, _: float) -> tuple[Array, Array]:
-    distances, indices = tree.kneighbors(queries, n_jobs=-1)
+    distances, indices = tree.kneighbors(queries, n_jobs=os.cpu_count() or 1)
     return distances[:, 0], indices[:, 0]
 
 
