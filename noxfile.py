@@ -40,6 +40,13 @@ def docs(session: nox.Session) -> None:
 
 
 @nox.session
+def links(session: nox.Session) -> None:
+    """Ask the sites of others whether what pages link to is there; it takes the network."""
+    session.install("-e", ".[docs]")
+    session.run("sphinx-build", "-q", "-b", "linkcheck", "docs", "docs/_build/links")
+
+
+@nox.session
 def package(session: nox.Session) -> None:
     """Build the wheel and the sdist into ``dist``, and check them; a tag behind ``--`` must be that of the version."""
     session.install("build", "twine", "check-wheel-contents", "cffconvert")

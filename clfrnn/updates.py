@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import pyopencl.array as cla
 
 from .arrays import REAL_OF
 from .domain.box import Domain
-from .errors import InvalidInputError
+from .errors import DeviceMemoryError, InvalidInputError
 from .methods.base import Method
 from .methods.domain_tables.kinds import make_tables
 from .methods.structure import NewPoints, SearchStructure
@@ -44,7 +45,8 @@ class PointUpdates:
     A structure holds one number of points in one box. Points of another number, or in another box, get a new structure,
     and whoever still uses the old one is not disturbed. Its plan is the old one, fitted to the points: nothing is
     compiled and nothing surveyed. Where points have outgrown the survey that a plan was made from, another plan that
-    the index once had is taken, or one is made anew, which waits and may compile.
+    the index once had is taken, or one is made anew, which waits and may compile. One is made anew, too, where as many
+    points crowd so much that the structure says so: at once for points of the host, and some updates later for others.
 
     Parameters
     ----------
@@ -61,6 +63,8 @@ class PointUpdates:
         self._plans = [_Planned(method, structure.problem, structure.plan)]
         #: the session in which new structures are built; an index whose size never changes needs no spare memory
         self._spacious: Session | None = None
+        #: whether the structure said that its points crowd, so that a plan is made anew
+        self._crowded = False
         #: the box of the last update that succeeded; the structure need not look at the same box again
         self._placed_by: Box | None = None
 
@@ -86,17 +90,23 @@ class PointUpdates:
         if box is not None or cell is not None or batch is not None:
             known: dict[str, Any] = {"has_box": self._has_box, "dtype": structure.dtype}
             domain = other_domain(structure.session, domain, batch, (box, cell), **known)
+        self._crowded = structure.is_crowded(at_once=False)
         new, from_host = self._receive(points, domain)
         if self._stays(new.points, domain):
             self.last = self._update(new, from_host=from_host)
+            self._crowded = from_host and structure.is_crowded()
+            if self._crowded:
+                with contextlib.suppress(DeviceMemoryError):  # the structure serves them, in more time
+                    self._replace(new, from_host=from_host)
         else:
             self._replace(new, from_host=from_host)
             self.last = "rebuilt"
 
     def _stays(self, points: cla.Array, domain: Domain) -> bool:
-        """Whether the structure is for as many points in the same domain."""
+        """Whether the structure is for as many points in the same domain, and not crowded."""
         problem = self._structure.problem
-        return bool(points.shape[0] == problem.n) and (domain is problem.domain or domain == problem.domain)
+        same = bool(points.shape[0] == problem.n) and (domain is problem.domain or domain == problem.domain)
+        return same and not self._crowded
 
     def _receive(self, points: Any, domain: Domain) -> tuple[NewPoints, bool]:
         """Bring new points to the device, where their bounds are found; and whether they came from the host."""
@@ -120,8 +130,8 @@ class PointUpdates:
         dim = self._structure.problem.dim
         if points.shape[1] != dim:
             raise InvalidInputError(
-                f"expected shape (n, {dim}), as the index has, got {points.shape}; "
-                "build a new index for another number of coordinates",
+                f"expected shape (n, {dim}), as the points before, got {points.shape}; "
+                "build anew for another number of coordinates",
                 argument="points",
             )
 
@@ -196,7 +206,7 @@ class PointUpdates:
         """The structure by the newest plan that serves the points, or by one that is made for them; and all plans."""
         checks, n, profile, tuning = self._checks, new.points.shape[0], session.profile, session.tuning
         domain = new.tables.domain
-        for k, (method, planned, plan) in reversed([*enumerate(self._plans)]):
+        for k, (method, planned, plan) in () if self._crowded else reversed([*enumerate(self._plans)]):
             if domain.kind != planned.periodic:  # a cell became a rectangular box, or the other way round
                 continue
             problem = planned.grown(n, domain, *corners)

@@ -1,16 +1,21 @@
 """Sphinx: offline, warnings are errors (``sphinx-build -W docs docs/_build``)."""
 
 import importlib.util
+from pathlib import Path
 
 import clfrnn
 
 project = "clfrnn"
 author = "The clfrnn developers"
+copyright = author
 release = version = clfrnn.__version__
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "myst_parser", "sphinx_design"]
 html_theme = "furo"
 html_title = f"clfrnn {release}"
 html_copy_source = False
+html_search_scorer = str(Path(__file__).parent / "search_order.js")
+linkcheck_anchors = False  # lines and comments that scripts of a site show
+linkcheck_timeout, linkcheck_retries = 20, 2
 exclude_patterns = ["_build", "measured/runs"]  # pages include these
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 3

@@ -197,8 +197,7 @@ each time lists, counts, the nearest neighbors and a function of a user's own. T
 where `nox -s sweep` writes them; {doc}`/contribute/add-a-device` says how to add one.
 
 *Passed*, *refused* and *failed* count kinds of searches, each compared over one or several clouds. *Points* is the size
-of a cloud, and *pairs* is how many pairs the reference found in all of them. A + behind a *commit* says that there were
-changes on top of it that had no commit yet.
+of a cloud, and *pairs* is how many pairs the reference found in all of them.
 """
 
 SHARES = """\
@@ -353,7 +352,6 @@ def _totals(report: dict[str, Any], device: dict[str, Any]) -> dict[str, str]:
         "": "",
         "date": report["date"],
         "clfrnn": report["clfrnn"],
-        "commit": f"`{report['commit']}`" if report["commit"] else "none",
         "points": f"{report['points']:,}",
         **{name: f"{sum(cell['outcome'] == name for cell in cells):,}" for name in ("passed", "refused", "failed")},
         "pairs": f"{sum(cell['pairs'] for cell in cells):,}",

@@ -12,7 +12,21 @@ import click
 
 from ..host.printable import printable
 
-__all__ = ["FLOAT32", "Failure", "Finite", "MethodName", "Numbers", "SearchCommand", "check_new", "explained"]
+__all__ = [
+    "COLUMNS",
+    "DEVICE",
+    "FLOAT32",
+    "FRAME",
+    "METHOD",
+    "SKIP_NAN",
+    "Failure",
+    "Finite",
+    "MethodName",
+    "Numbers",
+    "SearchCommand",
+    "check_new",
+    "explained",
+]
 
 #: Whole command lines of commands that need more than a file and a radius.
 _EXAMPLES = {
@@ -22,10 +36,26 @@ _EXAMPLES = {
     "surface": "cloud.npy --spacing 0.02 --radius 0.1 -o surface.ply",
 }
 
-#: The help of ``--float32``.
+#: The help of options that several commands have.
+COLUMNS = "Which columns of a text file are coordinates, by name or counted from 1, as in x,y,z or 1,2,3."
+DEVICE = (
+    "The OpenCL device: its number in `clfrnn devices`, or a part of its name or of its platform's name. By default "
+    "the one with a star there."
+)
 FLOAT32 = (
     "Round the coordinates to float32 first. Far from the origin that moves them: at five million by up to a quarter "
     "of a unit."
+)
+FRAME = (
+    "Which frame to take of a file with several, as a trajectory has: counted from 0, or from the end as -1. By "
+    "default the first."
+)
+METHOD = (
+    "The search method: auto, brute_force, uniform_grid, strips, fenns or aabb_tree. All find the same pairs, in "
+    "different times."
+)
+SKIP_NAN = (
+    "Leave out points with a coordinate that is missing or NaN, and print how many. Without it they are an error."
 )
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)

@@ -27,10 +27,10 @@ _WIDE = 120
     help="After how many seconds a driver that does not answer is taken to hang.",
 )
 def devices(*, as_json: bool, timeout: float) -> None:
-    """Every OpenCL device, whether it works, and what to do where none does.
+    """List every OpenCL device, say whether it works, and what to do where none does.
 
-    Drivers are loaded and tried in processes of their own: one that crashes or hangs costs its own lines alone. Exit
-    status 0 with a usable device, 1 without.
+    Each driver is loaded and tried in a process of its own, so that one that crashes or hangs does not end the report.
+    The exit status is 0 where a device can be used, else 1.
     """
     from rich.console import Console
 

@@ -11,7 +11,7 @@ import click
 from ..errors import DeviceMemoryError
 from ..files.contents import STANDARD_INPUT
 from ..host.printable import printable
-from .arguments import FLOAT32, MethodName, Numbers, SearchCommand, check_new
+from .arguments import COLUMNS, DEVICE, FLOAT32, FRAME, METHOD, SKIP_NAN, MethodName, Numbers, SearchCommand, check_new
 from .domain import CellNumbers, read_domain
 from .input import naming_files, read_each, read_input
 from .nearest import check_nearest, find_nearest
@@ -43,22 +43,25 @@ _FIELDS = ("indices", "distances", "vectors", "shifts")
 @click.option(
     "--k",
     type=click.IntRange(min=1),
-    help="How many of the nearest to find for each query; with --radius, of those within it.",
+    help="Find that many nearest neighbors of each query, in place of all within a radius; with --radius, of those "
+    "within it.",
 )
-@click.option("--queries", type=_FILE, help="Where to search from; the points themselves when not given.")
+@click.option(
+    "--queries",
+    type=_FILE,
+    help="A file of positions whose neighbors among POINTS are wanted; POINTS themselves when not given.",
+)
 @click.option("--array", help="Which array of an .npz file holds the points.")
+@click.option("--columns", help=COLUMNS)
+@click.option("--frame", type=int, metavar="NUMBER", help=FRAME)
 @click.option(
-    "--columns", help="Which columns of texts are coordinates, by name or counted from 1, as in x,y,z or 1,2,3."
+    "--frames",
+    is_flag=True,
+    help="Search all frames one after the other; the name behind -o has {frame} where the number of each is to stand.",
 )
-@click.option(
-    "--frame", type=int, metavar="NUMBER", help="Which frame of the file, from 0 on, or from the end as -1; the first."
-)
-@click.option(
-    "--frames", is_flag=True, help="Search all frames one after the other; -o then has {frame} where its number stands."
-)
-@click.option("--skip-nan", is_flag=True, help="Leave out points without coordinates, NaN or missing, and count them.")
-@click.option("--method", type=MethodName(), default="auto", show_default=True, help="As for clfrnn.build_index.")
-@click.option("--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name.")
+@click.option("--skip-nan", is_flag=True, help=SKIP_NAN)
+@click.option("--method", type=MethodName(), default="auto", show_default=True, help=METHOD)
+@click.option("--device", help=DEVICE)
 @click.option("--float32", is_flag=True, help=FLOAT32)
 @click.option(
     "--box",
@@ -70,34 +73,36 @@ _FIELDS = ("indices", "distances", "vectors", "shifts")
     "--cell",
     type=CellNumbers(),
     metavar="VECTORS",
-    help="A cell that is not rectangular: nine numbers, its lattice vectors one after the other, or three lengths and "
-    "three angles in degrees. The cell that a file has counts without it.",
+    help="A periodic cell that is not rectangular: nine numbers, its lattice vectors one after the other, or three "
+    "lengths and three angles in degrees. It takes the place of the cell in the file.",
 )
-@click.option("--open", is_flag=True, help="Leave out the cell that the file has.")
+@click.option("--open", is_flag=True, help="Search in open space, whatever cell the file has.")
 @click.option(
     "--periodic",
     is_flag=False,
     flag_value="all",
     metavar="[AXES]",
-    help="Axes or lattice vectors that repeat: all of them, as without this option, or some, as in xy or 0,1.",
+    help="The axes or lattice vectors along which the box repeats: all, as without this option, or some, as xy or 0,1.",
 )
-@click.option("--include-self", is_flag=True, help="A point is its own neighbor.")
+@click.option("--include-self", is_flag=True, help="Count a point as its own neighbor.")
 @click.option("--distances", is_flag=True, help="Write the distances too.")
 @click.option("--vectors", is_flag=True, help="Write the vectors from query to neighbor too.")
-@click.option("--sort", type=click.Choice(["index", "distance"]), help="Order inside a row.")
-@click.option("--half", is_flag=True, help="Each pair once.")
-@click.option("--pairs", is_flag=True, help="Write `query_ids` and `point_ids`, a pair each, and no `offsets`.")
+@click.option(
+    "--sort", type=click.Choice(["index", "distance"]), help="Order of the neighbors of a query; any order without it."
+)
+@click.option("--half", is_flag=True, help="List each pair once, and not from both of its points.")
+@click.option("--pairs", is_flag=True, help="Write the arrays `query_ids` and `point_ids`, an entry for each pair.")
 @click.option("--count", is_flag=True, help="Count the neighbors only; -o then writes `counts`.")
 @click.option(
     "--parts",
     type=click.IntRange(min=1),
-    help="Search by parts, at least as many: clouds that no device holds. A .npy file of points is not loaded as a "
-    "whole; -o names a folder, for clfrnn.parts.read_lists.",
+    help="For clouds larger than a device: search them in at least as many parts as this, one by one. A .npy file of "
+    "points is then not loaded as a whole; -o names a folder, which clfrnn.parts.read_lists reads.",
 )
 @click.option(
     "--devices",
-    help="Search by parts on several devices at once: all, or positions in `clfrnn devices` or parts of names, with "
-    "commas between them.",
+    help="Search in parts on several devices at the same time: all, or their numbers in `clfrnn devices` or parts of "
+    "their names, with commas between them.",
 )
 @click.option(
     "--output",
@@ -105,14 +110,18 @@ _FIELDS = ("indices", "distances", "vectors", "shifts")
     type=click.Path(path_type=Path),
     help="Write the result, an .npz file; with --parts or --devices a folder.",
 )
-@click.option("--plot", type=_NEW, help="Draw the points coloured by neighbor count, and the histogram: a .png file.")
+@click.option(
+    "--plot", type=_NEW, help="Draw a .png file: points colored by their number of neighbors, and its histogram."
+)
 def search(points: Path, *, output: Path | None, plot: Path | None, **given: Any) -> None:
     """Find every neighbor within a radius of the points in a file, or their k nearest.
 
-    POINTS is a .npy, .npz, .csv, .tsv, .txt, .dat, .asc, .pts, .ply, .pcd, .las or .laz file, with a point a row; texts
-    may be packed, as in cloud.csv.gz, and - is standard input. Or it is a file of atoms, .xyz, .extxyz, .gro, .pdb,
-    .cif, .vasp, POSCAR, XDATCAR or a dump of LAMMPS, which are searched in Å, in the cell that the file has unless
-    --open is given. Of a file with several frames the first is searched, unless --frame or --frames is given.
+    POINTS is a .npy, .npz, .csv, .tsv, .txt, .dat, .asc, .pts, .ply, .pcd, .las or .laz file with a point in each row.
+    Texts may be packed, as in cloud.csv.gz, and - is standard input.
+
+    Or POINTS is a file of atoms: .xyz, .extxyz, .gro, .pdb, .cif, .vasp, POSCAR, XDATCAR or a dump of LAMMPS. Atoms are
+    searched in Å, in the cell that the file has unless --open is given. Of a file with several frames the first is
+    searched, unless --frame or --frames is given.
     """
     by_parts = given["parts"] is not None or given["devices"] is not None
     _check(points, output, plot, given, by_parts=by_parts)

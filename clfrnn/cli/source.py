@@ -10,7 +10,7 @@ import click
 
 from ..errors import InvalidInputError
 from ..host.printable import printable
-from .arguments import Finite, MethodName
+from .arguments import DEVICE, METHOD, Finite, MethodName
 
 if TYPE_CHECKING:
     from ..profile import DeviceProfile
@@ -22,10 +22,10 @@ _MOST_POINTS = 2**31 - 1
 
 
 @click.command()
-@click.option("--method", type=MethodName(), default="auto", show_default=True, help="As for clfrnn.build_index.")
+@click.option("--method", type=MethodName(), default="auto", show_default=True, help=METHOD)
 @click.option("--dim", type=click.IntRange(1, 12), default=3, show_default=True, help="Coordinates of a point.")
-@click.option("--float64", is_flag=True, help="Double precision.")
-@click.option("--periodic", is_flag=True, help="In a periodic box, whose side is 1.")
+@click.option("--float64", is_flag=True, help="For points of float64; float32 without it.")
+@click.option("--periodic", is_flag=True, help="For a periodic box, whose side is 1.")
 @click.option(
     "--points", type=click.IntRange(0, _MOST_POINTS), default=1_000_000, show_default=True, help="Number of points."
 )
@@ -34,13 +34,14 @@ _MOST_POINTS = 2**31 - 1
     type=Finite(min=0, max=1e9),
     default=30.0,
     show_default=True,
-    help="Neighbors of each point, in an even cloud.",
+    help="Number of neighbors of each point, where points are spread evenly.",
 )
-@click.option("--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name.")
+@click.option("--device", help=DEVICE)
 @click.option(
     "--profile",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A device on file instead: its profile, or all that `clfrnn devices --json` wrote, for the default one there.",
+    help="For a device of another machine: a file that `clfrnn devices --json` wrote there, of which the default "
+    "device is taken, or one profile of it.",
 )
 def source(
     *,
@@ -55,7 +56,7 @@ def source(
 ) -> None:
     """Print the OpenCL C that counts neighbors, as it would be compiled.
 
-    The plan for the device depends on the points: give their number and how crowded they are.
+    The code depends on the device and on the points: say how many there are, and how many neighbors each has.
     """
     import dataclasses
 

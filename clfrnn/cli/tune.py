@@ -11,6 +11,7 @@ import click
 
 from ..errors import ClfrnnError
 from ..host.printable import printable
+from .arguments import DEVICE
 
 if TYPE_CHECKING:
     from ..profile import DeviceProfile
@@ -24,16 +25,16 @@ _SECONDS, _SECONDS_OF_QUICK = 115.0, 27.0
 
 
 @click.command()
-@click.option("--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name.")
-@click.option("--quick", is_flag=True, help="Half a minute instead of two, for what gains most.")
-@click.option("--show", is_flag=True, help="Show the tuning in force instead, and what was measured of it.")
-@click.option("--forget", is_flag=True, help="Remove the stored tuning of the device instead.")
+@click.option("--device", help=DEVICE)
+@click.option("--quick", is_flag=True, help="Measure for half a minute and not for two: what gains most.")
+@click.option("--show", is_flag=True, help="Measure nothing; show the settings in force, and what was measured.")
+@click.option("--forget", is_flag=True, help="Measure nothing; remove what is stored for the device.")
 def tune(*, device: str | None, quick: bool, show: bool, forget: bool) -> None:
     """Measure which settings make searches faster on a device, and store them for this user.
 
-    Results are the same under any tuning. Sessions load what is stored for their device and driver by themselves;
-    CLFRNN_TUNING=off keeps them from it. The device should do nothing else meanwhile: a setting is changed only where
-    it gains more than times spread.
+    Results are the same with any settings. Each search on the device uses what is stored, unless the environment
+    variable CLFRNN_TUNING is off. Let the device do nothing else meanwhile: a setting is changed only where it gains
+    more than the times differ from run to run.
     """
     if quick + show + forget > 1:
         raise click.UsageError("--quick, --show, --forget: expected one of them at most; leave out the others")

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..api import build_index
 from ..api import nearest as search_nearest
 from ..parts.assignment import BoxTree
 from ..parts.nearest_rows import Rows, bounds_of, expected_reach, limit_of
-from ..parts.rows import at_least_one, check_radius
+from ..parts.rows import at_least_one
 from ..parts.whole import LocalPart
 from ..points.argument_types import Flags, MethodName, MethodOptions, Numbers
 from ..results import Nearest
 from .runs import Given, Run
-from .tasks import worker_session
+from .tasks import index_of, worker_session
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -29,7 +28,7 @@ def nearest(
     points: Any,
     k: int,
     *,
-    radius: float | None = None,
+    radius: Any = None,
     queries: Any = None,
     parts: int | None = None,
     client: Any = None,
@@ -46,8 +45,8 @@ def nearest(
     Parameters
     ----------
     points, queries, parts, client : as for :func:`search`, which also says what raises
-    k, radius, method, box, cell, periodic, include_self, vectors, **options : as for :func:`clfrnn.nearest`, but a
-        radius is one for all queries
+    radius : None, a scalar, or (m,), an array of numpy or of dask, one for each query
+    k, method, box, cell, periodic, include_self, vectors, **options : as for :func:`clfrnn.nearest`
 
     Returns
     -------
@@ -61,7 +60,6 @@ def nearest(
     :func:`search`; parts² small tasks.
     """
     many = at_least_one("k", k, "the number of neighbors of each query")
-    reach = None if radius is None else check_radius(radius)
     given = Given(
         points=points,
         queries=queries,
@@ -75,11 +73,12 @@ def nearest(
     # A point that is a query is the first of its own neighbors, or as near as these, and is left out in the end.
     without_self = queries is None and not include_self
     within = {"k": many + without_self, "vectors": vectors, "arguments": given.arguments}
-    if reach is None:
+    if radius is None:
         found = _unbounded(run, within)
     else:
+        reach, radii = run.radii(radius)
         run.divide(reach)
-        found = [run.submit("nearest", _nearest_within, part, reach, **within) for part in run.asked]
+        found = [run.submit("nearest", _nearest_within, part, reach, radii=radii, **within) for part in run.asked]
     results = [run.submit("rows", _result, each, many, without_self=without_self) for each in found]
 
     def column(name: str, dtype: Any, shape: tuple[int, ...]) -> Any:
@@ -134,9 +133,17 @@ def _reach(sample: npt.NDArray[Any], n: int, k: int, *, domain: dict[str, Any]) 
     return expected_reach(sample, n, k, session=worker_session(), domain=domain)
 
 
-def _nearest_within(local: LocalPart, radius: float, *, k: int, vectors: bool, arguments: dict[str, Any]) -> _Found:
-    index = build_index(local.points, radius, session=worker_session(), **arguments)
-    rows = Rows.of(index.nearest(local.positions, k=k, vectors=vectors), local.rows)
+def _nearest_within(
+    local: LocalPart,
+    radius: float,
+    *,
+    radii: npt.NDArray[Any] | None,
+    k: int,
+    vectors: bool,
+    arguments: dict[str, Any],
+) -> _Found:
+    index, given = index_of(local, radius, radii, arguments)
+    rows = Rows.of(index.nearest(local.positions, k=k, vectors=vectors, **given), local.rows)
     return _Found(local.query_ids, rows, np.zeros(0, np.intp), local.positions[:0])
 
 

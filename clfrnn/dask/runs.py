@@ -16,7 +16,8 @@ from ..host.libraries import library
 from ..parts.assignment import BoxTree
 from ..parts.axes import Domain
 from ..parts.boxes import bisect, domain_axes
-from ..parts.rows import Survey, at_least_one, real_of
+from ..parts.rows import Survey, at_least_one, check_radius, real_of
+from ..parts.searches import largest_of
 from ..parts.whole import refuse
 from . import tasks
 
@@ -107,6 +108,19 @@ class Run:
                 argument="queries",
             )
 
+    @property
+    def m(self) -> int:
+        """The number of queries."""
+        return (self._points if self._queries is None else self._queries).starts[-1]
+
+    def radii(self, radius: Any) -> tuple[float, Any]:
+        """The largest radius, and a future of one for each query, or None where there is one of all."""
+        if np.ndim(radius) == 0:
+            return check_radius(radius), None
+        given = self.client.compute(radius) if hasattr(radius, "__dask_graph__") else np.asarray(radius)
+        radii = self.submit("radii", tasks.check_radii, given, self.m)
+        return self.submit("radius", largest_of, radii).result(), radii
+
     def submit(self, name: str, function: Callable[..., Any], *given: Any, **named: Any) -> Any:
         """A future of a task, which the dashboard shows by its name."""
         self._tasks += 1
@@ -149,9 +163,9 @@ class Run:
         ]
         return [[self.submit("halo", operator.getitem, each, k) for each in divided] for k in range(tree.parts)]
 
-    def counts(self, reach: float, *, include_self: bool) -> list[Any]:
+    def counts(self, reach: float, radii: Any = None, *, include_self: bool) -> list[Any]:
         """The counts of each part."""
-        named = {"include_self": include_self, "arguments": self.given.arguments}
+        named = {"include_self": include_self, "arguments": self.given.arguments, "radii": radii}
         return [self.submit("count", tasks.count_part, part, reach, **named) for part in self.asked]
 
     def in_chunks(self, results: list[Any], dtype: Any, shape: tuple[int, ...] = ()) -> Any:

@@ -20,7 +20,7 @@ __all__ = ["Clusters", "count", "dbscan", "friends_of_friends", "search"]
 
 def search(
     points: Any,
-    radius: float,
+    radius: Any,
     *,
     queries: Any = None,
     parts: int | None = None,
@@ -41,7 +41,7 @@ def search(
     Parameters
     ----------
     points : (n, dim) dask array, whose chunks divide rows alone, or a list of futures or delayed arrays of rows
-    radius : scalar, in the points' unit
+    radius : scalar, in the points' unit; or (m,), an array of numpy or of dask, one radius for each query
     queries : (m, dim), as `points`; the points themselves when not given
     parts : number of parts; by default one for each worker
     client : a ``distributed.Client``; by default the current one, else one of a new ``LocalCluster`` with a process
@@ -63,7 +63,6 @@ def search(
     device, by the number of its worker. Tasks have names that begin with ``clfrnn-``. Where a worker dies, Dask runs
     its tasks again, and the lists are the same. Cost: one reading of the points for the sample, one to divide them.
     """
-    reach = check_radius(radius)
     given = Given(
         points=points,
         queries=queries,
@@ -74,15 +73,17 @@ def search(
         options=options,
     )
     run = Run(search, given)
+    reach, radii = run.radii(radius)
     run.divide(reach)
     asked = {"include_self": include_self, "distances": distances, "vectors": vectors, "sort": sort, "half": half}
     named: dict[str, Any] = {"periodic": run.axes.repeats, "asked": asked, "arguments": given.arguments}
+    named["radii"] = radii
     return [run.submit("search", tasks.list_part, part, reach, run.n, **named) for part in run.asked]
 
 
 def count(
     points: Any,
-    radius: float,
+    radius: Any,
     *,
     queries: Any = None,
     parts: int | None = None,
@@ -105,7 +106,6 @@ def count(
     -------
     (m,) dask array of int32, in the chunks of the queries
     """
-    reach = check_radius(radius)
     given = Given(
         points=points,
         queries=queries,
@@ -116,8 +116,9 @@ def count(
         options=options,
     )
     run = Run(count, given)
+    reach, radii = run.radii(radius)
     run.divide(reach)
-    return run.in_chunks(run.counts(reach, include_self=include_self), np.int32)
+    return run.in_chunks(run.counts(reach, radii, include_self=include_self), np.int32)
 
 
 class Clusters(NamedTuple):

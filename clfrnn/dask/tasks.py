@@ -13,11 +13,12 @@ from ..api import build_index
 from ..cluster import Clusters
 from ..cluster.clusters import ClusterSearch
 from ..host.libraries import library
+from ..index import Index
 from ..parts.assignment import BoxTree
 from ..parts.clusters import LocalGroups, link_part, merge
 from ..parts.lists import PartList
 from ..parts.rows import Survey, as_rows, number_dtype, real_of, slices, survey
-from ..parts.searches import counts_of_part, list_of_part
+from ..parts.searches import counts_of_part, largest_of, list_of_part, radii_of
 from ..parts.whole import LocalPart
 from ..points.sessions import default_session
 from ..runtime.device import devices
@@ -25,10 +26,12 @@ from ..runtime.session import Session
 
 __all__ = [
     "Piece",
+    "check_radii",
     "core_pieces",
     "count_part",
     "divide",
     "gather_part",
+    "index_of",
     "length",
     "link",
     "list_part",
@@ -104,21 +107,49 @@ def with_queries(part: LocalPart, pieces: list[Piece]) -> LocalPart:
     return dataclasses.replace(part, query_ids=query_ids, queries=np.concatenate([piece[1] for piece in pieces]))
 
 
+def check_radii(radii: Any, m: int) -> npt.NDArray[Any]:
+    """One radius for each of `m` queries, or raise."""
+    largest_of(radii)
+    found = radii_of(np.asarray(radii), m)
+    assert found is not None
+    return found
+
+
+def index_of(
+    local: LocalPart, radius: float, radii: npt.NDArray[Any] | None, arguments: dict[str, Any]
+) -> tuple[Index, dict[str, Any]]:
+    """An index over a part, for the largest radius, and the radii of its queries, where they have some."""
+    index = build_index(local.points, radius, session=worker_session(), **arguments)
+    return index, {} if radii is None else {"radius": radii[local.query_ids]}
+
+
 def list_part(
-    local: LocalPart, radius: float, n: int, *, periodic: bool, asked: dict[str, Any], arguments: dict[str, Any]
+    local: LocalPart,
+    radius: float,
+    n: int,
+    *,
+    periodic: bool,
+    asked: dict[str, Any],
+    arguments: dict[str, Any],
+    radii: npt.NDArray[Any] | None,
 ) -> PartList:
     """The list of a part, in the numbering of the whole, in host memory."""
-    index = build_index(local.points, radius, session=worker_session(), **arguments)
-    (found,) = list_of_part(index, local, asked, n, periodic=periodic)
+    index, given = index_of(local, radius, radii, arguments)
+    (found,) = list_of_part(index, local, {**given, **asked}, n, periodic=periodic)
     return found
 
 
 def count_part(
-    local: LocalPart, radius: float, *, include_self: bool, arguments: dict[str, Any]
+    local: LocalPart,
+    radius: float,
+    *,
+    include_self: bool,
+    arguments: dict[str, Any],
+    radii: npt.NDArray[Any] | None,
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int32]]:
     """The queries of a part, and the counts of their neighbors."""
-    index = build_index(local.points, radius, session=worker_session(), **arguments)
-    return local.query_ids, counts_of_part(index, local, include_self=include_self)
+    index, given = index_of(local, radius, radii, arguments)
+    return local.query_ids, counts_of_part(index, local, include_self=include_self, **given)
 
 
 def core_pieces(

@@ -88,6 +88,13 @@ class SearchStructure(abc.ABC):
             structure has seen it before
         """
 
+    def is_crowded(self, *, at_once: bool = True) -> bool:  # noqa: ARG002
+        """Whether points crowd so much that another plan serves them far better, which :meth:`build` of a method finds.
+
+        Unless that is asked for `at_once` it does not wait, and may say it of earlier points.
+        """
+        return False
+
     @property
     def looks_ahead(self) -> bool:
         """Whether walks can meet one point alone of each pair of points: the one that comes later in search order."""

@@ -13,10 +13,12 @@ from ..api import build_index
 from ..errors import InvalidInputError
 from ..index import Index
 from ..points.argument_types import Flags, MethodName, MethodOptions, Numbers, Sort
+from ..results import Nearest
 from ..runtime.session import Session
 from .assignment import Part, assign_rows
 from .lists import PartList
-from .rows import as_rows, check_radius, real_of
+from .nearest_rows import Rows
+from .rows import as_rows, at_least_one, check_radius, real_of
 from .searches import counts_of_part, list_of_part
 from .turns import in_turn_on
 from .whole import Given, LocalPart, Whole
@@ -50,6 +52,8 @@ class MovingParts:
     radius : scalar, in the points' unit
     sessions : a :class:`clfrnn.Session` for each device; the default session when not given
     parts : number of parts; by default one for each session, or as few as fit the devices
+    max_bytes : largest number of bytes that the index of a part and a list of it take; a part has several lists where
+        one would exceed it. By default 0.6 of the device's memory
     method, box, cell, periodic, **options : as for :func:`clfrnn.build_index`
 
     Raises
@@ -85,6 +89,7 @@ class MovingParts:
         *,
         sessions: Sequence[Session] | Session | None = None,
         parts: int | None = None,
+        max_bytes: int | None = None,
         method: MethodName = "auto",
         box: Numbers | None = None,
         cell: Numbers | None = None,
@@ -94,7 +99,7 @@ class MovingParts:
         given = Given(
             sessions=sessions,
             parts=parts,
-            max_bytes=None,
+            max_bytes=max_bytes,
             method=method,
             domain=(box, cell, periodic),
             options=options,
@@ -212,9 +217,33 @@ class MovingParts:
         )
 
         def listed(index: Index, local: LocalPart) -> Iterator[PartList]:
-            yield from list_of_part(index, local, asked, whole.num_points, periodic=whole.axes.repeats)
+            given: dict[str, Any] = {"periodic": whole.axes.repeats, "budget": whole.list_bytes}
+            yield from list_of_part(index, local, asked, whole.num_points, **given)
 
         return self._each(listed, "searching")
+
+    def nearest(self, k: int, *, include_self: bool = False, vectors: bool = False) -> Nearest:
+        """Find the k nearest neighbors of each point within the radius, in (n, k) arrays of numpy.
+
+        Parameters
+        ----------
+        k : number of neighbors of each point; rows with fewer end in -1 and inf
+        include_self, vectors : as for :meth:`clfrnn.Index.nearest`
+        """
+        whole, many = self._whole, at_least_one("k", k, "the number of neighbors of each point")
+        # A point that is a query is the first of its own neighbors, or as near as these, and is left out in the end.
+        taken = many + (not include_self)
+        dim = int(whole.points.shape[1]) if vectors else 0
+        found = Rows.empty((whole.num_points, taken), whole.num_points, whole.real, dim=dim, shifts=whole.axes.repeats)
+
+        def nearest_of(index: Index, local: LocalPart) -> Iterator[tuple[npt.NDArray[Any], Rows]]:
+            if len(local.query_ids):
+                rows = Rows.of(index.nearest(local.positions, k=taken, vectors=vectors), local.rows)
+                yield local.query_ids, rows
+
+        for query_ids, rows in self._each(nearest_of, "searching"):
+            found.put(query_ids, rows)
+        return found.result(many, None if include_self else np.arange(whole.num_points))
 
     def _each(self, answering: Callable[[Index, LocalPart], Iterator[Any]], what: str) -> Iterator[Any]:
         """What `answering` yields of each part, one after the other."""

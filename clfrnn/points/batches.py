@@ -123,9 +123,9 @@ def _known(before: Systems, numbers: np.ndarray[Any, Any], what: str) -> np.ndar
     places = np.minimum(np.searchsorted(before.numbers, numbers), len(before.numbers) - 1)
     unknown = numbers[before.numbers[places] != numbers]
     if len(unknown):
-        hint = "pass box or cell with an entry for each system" if what == "boxes" else "build a new index"
+        hint = "pass box or cell with an entry for each system" if what == "boxes" else "build anew"
         raise InvalidInputError(
-            f"expected numbers of systems that the index has had, as their {what} differ, got {unknown[0]}; {hint}",
+            f"expected numbers of systems that there were before, as their {what} differ, got {unknown[0]}; {hint}",
             argument="batch",
         )
     return places
@@ -345,15 +345,15 @@ def other_domain(
     """
     if batch is not None and not isinstance(before, Systems):
         raise InvalidInputError(
-            f"expected none, as the index was built without one, got {shown(batch)}; build a new index with batch",
+            f"expected none, as there was none when it was built, got {shown(batch)}; build anew with batch",
             argument="batch",
         )
     given = {name: value for name, value in zip(("box", "cell"), domain, strict=True) if value is not None}
     if given and not has_box and not before.has_images:
         name, value = given.popitem()
         raise InvalidInputError(
-            f"expected none, as the index was built without a box, got {shown(value)}; leave it out, or build "
-            f"the index with {name}",
+            f"expected none, as there was no box when it was built, got {shown(value)}; leave it out, or build anew "
+            f"with {name}",
             argument=name,
         )
     if isinstance(before, Systems):

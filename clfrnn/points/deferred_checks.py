@@ -191,8 +191,11 @@ def check_near(name: str, space: PeriodicBox, low: tuple[float, ...], high: tupl
 def check_largest(radius: float, built: float) -> None:
     """Raise where a query has a larger radius than its index was built for."""
     if radius > built:
+        most, got = f"{built:.7g}", f"{radius:.7g}"
+        if most == got:  # they differ in digits that floats print as they are
+            most, got = repr(built), repr(radius)
         raise InvalidInputError(
-            f"expected at most {built!r}, which the index was built for, got {radius!r}; "
+            f"expected at most {most}, which the index was built for, got {got}; "
             "build the index with the largest radius that is needed",
             argument="radius",
         )

@@ -204,7 +204,7 @@ def _wanted(
     """The dtype in which rows of `dtype` are searched."""
     if real is not None and exact and dtype != real:
         raise InvalidInputError(
-            f"expected {real}, the dtype of the index, got {dtype}; convert with astype(numpy.{real})", argument=name
+            f"expected {real}, as the points before, got {dtype}; convert with astype(numpy.{real})", argument=name
         )
     if real is not None and dtype.itemsize > real.itemsize:
         raise InvalidInputError(

@@ -178,15 +178,13 @@ def _buffer(session: Session, argument: Argument, given: Any, kind: _Kind | None
     if isinstance(given, np.ndarray) and not argument.const:
         raise ArgumentError(
             f"expected a pyopencl.array.Array for {declared}, got a numpy array, which a kernel cannot write "
-            "to; pass index.zeros(shape, dtype) or pyopencl.array.to_device(index.session.queue, array), or declare it "
-            "const",
+            "to; pass index.zeros(shape, dtype) or clfrnn.to_device(array), or declare it const",
             argument=name,
         )
     if not isinstance(given, (np.ndarray, cla.Array)):
         also = "numpy array or " if argument.const else ""
         raise ArgumentError(
-            f"expected a {also}pyopencl.array.Array for {declared}, got {_shown(given)}; "
-            "pass pyopencl.array.to_device(index.session.queue, array)",
+            f"expected a {also}pyopencl.array.Array for {declared}, got {_shown(given)}; pass clfrnn.to_device(array)",
             argument=name,
         )
     _check_elements(name, declared, given, kind)

@@ -1,4 +1,5 @@
 <%include file="/common/types.mako"/>
+<% bits = "long" if real == "double" else "int" %>\
 // A few of the points of each place stand for all of them.
 // Config fields used: work_group_size, dim, real.
 
@@ -13,9 +14,9 @@ void place_keys(const int n, const int many, global const real *restrict points,
     if (i >= n) return;
     global long *const row = keys + (size_t)i * (${dim} + many);
     for (int axis = 0; axis < ${dim}; ++axis) {
-        const real x = points[(size_t)i * ${dim} + axis];
-        // Both zeros are one place.
-        row[axis] = x == 0 ? 0 : ${"as_long(x)" if real == "double" else "as_int(x)"};
+        const ${bits} x = ${"as_long" if real == "double" else "as_int"}(points[(size_t)i * ${dim} + axis]);
+        // Both zeros are one place. Comparisons of numbers would take subnormal ones for zero where the device flushes.
+        row[axis] = (x << 1) == 0 ? 0 : x;
     }
     if (many) row[${dim}] = systems[i];
 }

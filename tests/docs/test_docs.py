@@ -198,7 +198,7 @@ def test_every_page_is_in_the_table_of_contents():
 
 
 #: What takes no reading: code and what it prints, tables, titles, comments, and the lines of directives.
-NO_PROSE = re.compile(r"^```(?!\{glossary\}).*?^```$|^<!--.*?-->$|^[|#:].*?$", re.DOTALL | re.MULTILINE)
+NO_PROSE = re.compile(r"^```(?=[\w{])(?!\{glossary\}).*?^```$|^<!--.*?-->$|^[|#:].*?$", re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
@@ -206,6 +206,14 @@ def test_a_page_is_short_enough_to_be_read(path):
     prose = NO_PROSE.sub("", path.read_text(encoding="utf-8"))
 
     assert len([line for line in prose.splitlines() if line]) <= 200
+
+
+def test_pages_for_users_show_days_and_no_commits():
+    """A comment may name the commit, for `asv_benches.history.ages`; readers do not see it."""
+    for path in (README, *(path for path in PAGES if path.parent.name not in ("tables", "papers", "contribute"))):
+        seen = re.sub(r"<!--.*?-->", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        found = re.findall(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7}\b", seen)
+        assert not found, f"{path.name}: {found}"
 
 
 def test_the_gallery_shows_every_picture_beside_the_script_that_draws_it():
@@ -262,6 +270,12 @@ def test_paths_on_pages_exist():
         for path in re.findall(r"`((?:clfrnn|templates|tests|docs|asv_benches)/[\w./-]+)`", text):
             example = "sweep" in path or "NAME" in path
             assert example or (ROOT / path).exists(), f"{page.name}: {path}"
+
+
+def test_links_of_pages_that_sphinx_does_not_build_lead_somewhere():
+    for page in ROOT.glob("*.md"):
+        for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 def test_pages_install_from_a_checkout_or_a_wheel():

@@ -16,9 +16,11 @@ yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
 #: Actions that steps may use, all of them with a version.
 ACTIONS = {
     "actions/checkout",
+    "actions/deploy-pages",
     "actions/download-artifact",
     "actions/setup-python",
     "actions/upload-artifact",
+    "actions/upload-pages-artifact",
     "conda-incubator/setup-miniconda",
     "pypa/gh-action-pypi-publish",
 }
@@ -61,7 +63,7 @@ def test_when_a_workflow_runs(path):
     own = any("self-hosted" in job.get("runs-on", ()) for job in read["jobs"].values())
     publishes = any(may_publish(job) for job in read["jobs"].values())
     assert ("pull_request" in when) != (own or publishes)
-    assert set(when["push"]) == ({"tags"} if publishes else {"branches"})
+    assert set(when["push"]) == ({"tags"} if path.stem == "release" else {"branches"})
     assert read["permissions"] == {"contents": "read"}
 
 
@@ -69,18 +71,32 @@ def may_publish(job):
     return "permissions" in job
 
 
-def test_what_may_publish_runs_no_code_of_the_repository():
-    """It takes what others have built and tested, and PyPI knows it by its environment."""
-    read = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))["jobs"]
+#: What publishes: its rights, the place that GitHub holds it to, what goes before it, and its steps.
+PUBLISHED = {
+    "release": (
+        {"id-token": "write"},
+        "pypi",
+        {"tests", "build", "wheel"},
+        ["actions/download-artifact", "pypa/gh-action-pypi-publish"],
+    ),
+    "pages": ({"pages": "write", "id-token": "write"}, "github-pages", {"build"}, ["actions/deploy-pages"]),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_what_may_publish_runs_no_code_of_the_repository(name):
+    """It takes what others have built and tested."""
+    read = yaml.safe_load((ROOT / ".github" / "workflows" / f"{name}.yml").read_text(encoding="utf-8"))["jobs"]
     (publish,) = (job for job in read.values() if may_publish(job))
-    assert publish["permissions"] == {"id-token": "write"}
-    assert publish["environment"] == "pypi"
-    assert {*publish["needs"]} == set(read) - {"publish"}
-    assert publish["if"] == "github.event_name == 'push'"
-    assert [step["uses"].split("@")[0] for step in publish["steps"]] == [
-        "actions/download-artifact",
-        "pypa/gh-action-pypi-publish",
-    ]
+    needed = {publish["needs"]} if isinstance(publish["needs"], str) else {*publish["needs"]}
+    steps = [step["uses"].split("@")[0] for step in publish["steps"]]
+    assert (publish["permissions"], publish["environment"], needed, steps) == PUBLISHED[name]
+
+
+def test_a_version_is_published_by_a_tag_alone():
+    read = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))["jobs"]
+    assert read["publish"]["if"] == "github.event_name == 'push'"
+    assert {*read["publish"]["needs"]} == set(read) - {"publish"}
 
 
 @pytest.mark.parametrize("job", [*jobs()])

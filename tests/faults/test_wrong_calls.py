@@ -249,9 +249,9 @@ index.query(P[:, :2])
 index.query(P.astype(np.float64))
     queries: expected float32, as the points are | got float64 | convert queries with astype(numpy.float32),
 index.query(radius=0.3)
-    radius: expected at most | got 0.30000001192092896 | build the index with the largest radius that
+    radius: expected at most | got 0.3 | build the index with the largest radius that
 index.query(radius=np.full(60, 0.3))
-    radius: expected at most | got 0.30000001192092896 | build the index with the largest radius that
+    radius: expected at most | got 0.3 | build the index with the largest radius that
 index.query(radius=np.full(59, 0.1))
     radius: expected a number or shape (60,) | got shape (59,) | pass one for all, or one for each query
 index.query(hint=-1)
@@ -273,11 +273,11 @@ index.nearest(vectors=True)
 index.nearest(k='3')
     k: expected a whole number of at least 1 | got '3' | pass how many neighbors to find
 index.update(P[:, :2])
-    points: expected shape (n, 3), as the index has | got (60, 2) | build a new index for another number of
+    points: expected shape (n, 3), as the points before | got (60, 2) | build anew for another number of
 index.update(P.astype(np.float64))
-    points: expected float32, the dtype of the index | got float64 | convert with astype(numpy.float32)
+    points: expected float32, as the points before | got float64 | convert with astype(numpy.float32)
 index.update(P, box=(1, 1, 1))
-    box: expected none, as the index was built without a box | got (1, 1, 1) | leave it out, or build the index with box
+    box: expected none, as there was no box when it was built | got (1, 1, 1) | leave it out, or build anew with box
 index.update(None)
     points: expected float32 or float64 numbers | got dtype object of shape () | convert it to a rectangular array of
 index.visit('out[i] = 1;', out=out)
@@ -333,7 +333,7 @@ precompile(dtype='int32')
 search(P, r).to_padded(width=1)
     width: expected at least 3, the longest row | got 1 | leave it out to fit all rows
 search(P, r, max_bytes=10)
-    max_bytes: the list of 74 pairs needs | 10 were allowed | index.query_blocks(max_bytes=10) gives it in parts
+    max_bytes: the list of 74 pairs needs | 10 were allowed | index.query_blocks(max_bytes=10) gives it in
 Session('abacus')
     device='abacus' | Present: 0:  | Take one of these
 Session(99)

@@ -423,7 +423,7 @@ def test_queries_and_updates_of_another_shape(session):
     with pytest.raises(clfrnn.InvalidInputError, match=r"queries: expected shape \(m, 3\).*got \(5, 2\)"):
         index.query(np.zeros((5, 2), np.float32))
     with pytest.raises(
-        clfrnn.InvalidInputError, match=r"points: expected shape \(n, 3\), as the index has.*got \(300, 2\)"
+        clfrnn.InvalidInputError, match=r"points: expected shape \(n, 3\), as the points before.*got \(300, 2\)"
     ):
         index.update(POINTS[:, 1:])
     with pytest.raises(clfrnn.InvalidInputError, match=r"points: expected float32.*got float64"):

@@ -200,7 +200,7 @@ def test_refused_later(session):
     with pytest.raises(clfrnn.InvalidInputError, match="points: expected 4 points, as many as batch has numbers"):
         index.update(np.zeros((5, 2), np.float32))
     assert "systems: 2" in index.explain()
-    with pytest.raises(clfrnn.InvalidInputError, match="box: expected none, as the index was built without a box"):
+    with pytest.raises(clfrnn.InvalidInputError, match="box: expected none, as there was no box when it was built"):
         index.update(np.zeros((4, 2), np.float32), box=(1, 1))
     plain = clfrnn.build_index(np.zeros((4, 2), np.float32), 1, session=session)
     with pytest.raises(clfrnn.InvalidInputError, match="query_batch: expected none, as points have no batch"):
@@ -291,19 +291,19 @@ def test_updates_to_another_batch(session, method):
 
 
 UPDATES = {
-    "no batch before": ({}, {"batch": [0, 1, 1]}, "batch: expected none, as the index was built without one"),
+    "no batch before": ({}, {"batch": [0, 1, 1]}, "batch: expected none, as there was none when it was built"),
     "another length": ({"batch": [0, 0, 1]}, {"batch": [0, 1]}, "points: expected 2 points.*pass batch"),
     "not of integers": ({"batch": [0, 0, 1]}, {"batch": [0.5] * 3}, "batch: expected an integer for each row"),
     "not a row": ({"batch": [0, 0, 1]}, {"batch": [[0, 0, 1]]}, r"batch: expected shape \(n,\)"),
     "a number without a box": (
         {"batch": [0, 0, 1], "box": [[1, 1], [2, 2]]},
         {"batch": [0, 1, 2]},
-        "batch: expected numbers of systems that the index has had, as their boxes differ, got 2; pass box",
+        "batch: expected numbers of systems that there were before, as their boxes differ, got 2; pass box",
     ),
     "a number without axes": (
         {"batch": [0, 0, 4], "box": [[1, 1], [2, 2]], "periodic": [[True, False], [True, True]]},
         {"batch": [0, 1, 2], "box": [[1, 1]] * 3},
-        "batch: expected numbers of systems.*as their periodic axes differ, got 1; build a new index",
+        "batch: expected numbers of systems.*as their periodic axes differ, got 1; build anew",
     ),
 }
 

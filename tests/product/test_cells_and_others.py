@@ -97,7 +97,7 @@ def test_cells_that_change(session, method, dim, on_device):
 def test_a_cell_that_does_not_fit(session):
     points = points_in(CELLS[2]["skewed"], np.float32)
     open_index = clfrnn.build_index(points, 0.3, session=session)
-    with pytest.raises(clfrnn.InvalidInputError, match="^cell: expected none, as the index was built without a box"):
+    with pytest.raises(clfrnn.InvalidInputError, match="^cell: expected none, as there was no box when it was built"):
         open_index.update(points, cell=CELLS[2]["skewed"])
     index = clfrnn.build_index(points, 0.3, cell=CELLS[2]["skewed"], session=session)
     with pytest.raises(clfrnn.InvalidInputError, match="^cell: expected linearly independent lattice vectors"):

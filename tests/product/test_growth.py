@@ -398,7 +398,7 @@ def test_few_points_outgrow_nothing():
 def test_boxes_that_do_not_fit_the_index(session, method):
     points = clouds.uniform(50, 2, seed=1)
     bare = clfrnn.build_index(points, 0.2, method=method, session=session)
-    with pytest.raises(clfrnn.InvalidInputError, match="box: expected none, as the index was built without a box"):
+    with pytest.raises(clfrnn.InvalidInputError, match="box: expected none, as there was no box when it was built"):
         bare.update(points, box=(1, 1))
     periodic = clfrnn.build_index(points, 0.2, method=method, box=(1, 1), periodic=(True, False), session=session)
     expected = reference.neighbors(points, 0.2, box=(1, 1), periodic=(True, False))
@@ -430,13 +430,13 @@ def test_arrays_that_do_not_fit_the_index(session, method, where):
     points = clouds.uniform(60, 2, seed=1)
     index = clfrnn.build_index(points, 0.2, method=method, session=session)
     with pytest.raises(
-        clfrnn.InvalidInputError, match=r"points: expected shape \(n, 2\), as the index has, got \(70, 3\)"
+        clfrnn.InvalidInputError, match=r"points: expected shape \(n, 2\), as the points before, got \(70, 3\)"
     ):
         index.update(given(clouds.uniform(70, 3, seed=1)))
     with pytest.raises(clfrnn.InvalidInputError, match="points: expected"):
         index.update(given(points[:, 0]))
     if session.profile.fp64:
-        with pytest.raises(clfrnn.InvalidInputError, match="points: expected float32, the dtype of the index"):
+        with pytest.raises(clfrnn.InvalidInputError, match="points: expected float32, as the points before"):
             index.update(given(clouds.uniform(70, 2, dtype=np.float64, seed=1)))
     bad = clouds.uniform(70, 2, seed=2)
     bad[11] = np.nan

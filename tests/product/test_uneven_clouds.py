@@ -1,17 +1,19 @@
 """Clouds whose points crowd, coincide or stray, against the reference: every method, and the k nearest."""
 
+import dataclasses
 import functools
 
 import numpy as np
 import pytest
 from cluster_reference import twin
-from conftest import POINTS, as_gpu, assert_counts, launched, tuned
+from conftest import POINTS, as_gpu, assert_counts, launched, own_session, tuned
 
 import clfrnn
 from clfrnn import reference
 from clfrnn.answers import coincident
 from clfrnn.cluster import friends_of_friends
 from clfrnn.methods import METHODS
+from clfrnn.runtime.program import ProgramCache
 
 pytestmark = [pytest.mark.core, pytest.mark.filterwarnings("ignore::clfrnn.PrecisionWarning")]
 
@@ -156,6 +158,28 @@ def test_the_nearest_of_points_that_coincide(session, method, domain):
         assert_rows(found, reference.nearest(points, k, include_self=include_self, **given))
     of_queries = {**given, "queries": queries, **(batches[1] if domain == "systems" else {})}
     assert_rows(clfrnn.nearest(points, 3, **of_queries, **asked), reference.nearest(points, 3, **of_queries))
+
+
+def test_places_of_subnormal_numbers(session, dtype):
+    """Each is a place of its own, also for a device that flushes them to zero; both zeros are one."""
+    rng, least = np.random.default_rng(5), np.finfo(dtype).smallest_subnormal
+    points = np.zeros((600, 3), dtype)
+    points[:, 0] = rng.integers(0, 3, 600)
+    points[::4, 1] = rng.integers(-3, 4, 150) * least
+    points[1::4, 1] = -0.0
+    fresh = own_session(session)
+    fresh.profile = dataclasses.replace(
+        fresh.profile, subnormals=False, build_options=(*fresh.profile.build_options, "-cl-denorms-are-zero")
+    )
+    fresh.programs = ProgramCache(fresh.context, fresh.device, fresh.profile)
+    found = coincident.first_points(fresh, clfrnn.as_points(points, session=fresh), 1)
+    firsts = np.unique(points + 0.0, axis=0, return_index=True)[1]
+    assert np.array_equal(found.ids.get(), np.sort(firsts))
+    fresh.tuning = fresh.tuning.but(nearest={"coincident": 1.0}, linking={"coincident": 0.0})
+    names, rows = launched(fresh, lambda: clfrnn.nearest(points, 9, method="aabb_tree", session=fresh))
+    assert "name_rows" in names
+    assert_rows(rows, reference.nearest(points, 9))
+    assert friends_of_friends(points, 0.5, session=fresh).num_clusters == 3
 
 
 def test_all_points_are_searched_where_memory_lacks(session, monkeypatch):

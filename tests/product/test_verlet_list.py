@@ -361,7 +361,7 @@ def test_wrong_calls(session):
         pairs.update(np.zeros((4, 3), np.float32))
     with pytest.raises(clfrnn.InvalidInputError, match="^points: expected float32"):
         pairs.update(points.astype(np.float64))
-    with pytest.raises(clfrnn.InvalidInputError, match="^box: expected none, as the index was built without"):
+    with pytest.raises(clfrnn.InvalidInputError, match="^box: expected none, as there was no box when it was built"):
         pairs.update(points, box=[1, 1])
     with pytest.raises(TypeError, match="verletlist.update takes"):
         pairs.update(points, boxes=[1, 1])

@@ -64,7 +64,7 @@ BESIDE = {"reference", "clouds"}
 #: They import neither pyopencl nor Mako, so that plans are made for devices that are not there.
 NEEDS_NO_DEVICE = {"tuning", "domain", "config", "groups", "problem", "survey", "profile", "errors", "host", *BESIDE}
 
-#: Words that nobody outside knows: see docs/reference/glossary.md for those that took their place.
+#: Words that nobody outside knows: see docs/contribute/terms.md for those that took their place.
 RETIRED = [
     "stash(ed|es)?",
     "marks",

@@ -32,7 +32,8 @@ def check_budget(
     if max_bytes is not None and needed > max_bytes:
         raise DeviceMemoryError(
             f"max_bytes: the list of {pairs:,} pairs needs {needed:,} bytes, {max_bytes:,} were allowed. Nothing was "
-            f"truncated. index.query_blocks(max_bytes={max_bytes}) gives it in parts; index.count() needs no list",
+            "truncated. With index = clfrnn.build_index(points, radius), "
+            f"index.query_blocks(max_bytes={max_bytes}) gives it in parts, and index.count() needs no list",
             needed=needed,
             available=max_bytes,
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..arguments import MethodName, check_new
+from ..arguments import DEVICE, METHOD, MethodName, check_new
 from ..progress import opened
 from .registry import DEMOS
 
@@ -45,9 +45,9 @@ class _ModelName(click.ParamType):  # type: ignore[type-arg]
 )
 @click.option("-n", type=click.IntRange(min=1), help="Number of particles.")
 @click.option("--steps", type=click.IntRange(min=1), help="Number of steps.")
-@click.option("--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name.")
-@click.option("--method", type=MethodName(), help="As for clfrnn.build_index.")
-@click.option("--seed", type=click.IntRange(min=0), help="Another seed is another start.")
+@click.option("--device", help=DEVICE)
+@click.option("--method", type=MethodName(), help=METHOD)
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the random numbers that the model starts with.")
 def demo(
     *,
     name: str,
@@ -58,7 +58,7 @@ def demo(
     method: str | None,
     seed: int | None,
 ) -> None:
-    """Run the particle model NAME, and see it.
+    """Run the particle model NAME, and show it.
 
     With --animate it is drawn to a file. Otherwise a window opens, until it is closed or all steps are taken; where
     there is no display, the steps are taken and timed, and nothing is drawn.

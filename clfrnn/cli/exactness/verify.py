@@ -25,26 +25,27 @@ _NEW = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
 
 @click.command()
-@click.option("--device", help="A position in `clfrnn devices`, or a part of a name; every device when not given.")
-@click.option("--points", type=click.IntRange(min=10), default=600, show_default=True, help="Points of each cloud.")
-@click.option("--seed", type=click.IntRange(min=0), help="Seed of the clouds; fresh ones when not given.")
+@click.option("--device", help="The number of a device in `clfrnn devices`, or a part of its name; all when not given.")
+@click.option("--points", type=click.IntRange(min=10), default=600, show_default=True, help="Points in each cloud.")
+@click.option("--seed", type=click.IntRange(min=0), help="Seed of the random clouds; a new one when not given.")
 @click.option(
     "--quick/--full",
     default=True,
     show_default="quick",
-    help="Quick draws what it compares; on two cores of a CPU it takes about four minutes where nothing is compiled "
-    "yet. Full compares everything, and takes many times as long. With --matrix, quick takes ten minutes or so.",
+    help="Quick compares some cases, drawn by the seed; on two cores of a CPU it takes about four minutes where "
+    "nothing is compiled yet. Full compares all cases, and takes many times as long. With --matrix, quick takes about "
+    "ten minutes.",
 )
 @click.option(
     "--matrix",
     is_flag=True,
-    help="Every method, dimension and dtype, in a table: passed, refused or failed, by where points lie and what is "
-    "asked for.",
+    help="Print a table of every method, dimension and dtype, which says what passed, was refused or failed, for each "
+    "kind of space and of search.",
 )
 @click.option("--method", "methods", multiple=True, type=MethodName(), help="With --matrix: this method; repeat it.")
 @click.option("--dim", "dims", multiple=True, type=click.IntRange(1, 12), help="With --matrix: this dimension.")
 @click.option("--dtype", "dtypes", multiple=True, type=_DTYPE, help="With --matrix: float32 or float64 alone.")
-@click.option("--json", "report", type=_NEW, help="Write the matrix to this file, for programs; - is standard output.")
+@click.option("--json", "report", type=_NEW, help="Write the table of --matrix to this file, as JSON; - prints it.")
 @click.option("--resume", is_flag=True, help="Leave out the rows that the file of --json has of the same run.")
 def verify(
     device: str | None,
@@ -58,10 +59,10 @@ def verify(
     report: Path | None,
     resume: bool,
 ) -> None:
-    """The exactness contract on this machine's devices, method by method, against numpy.
+    """Compare what each method finds on the devices of this machine with numpy, to the last pair.
 
-    The last line says whether it passed. Exit status 1 when a single pair differs. A search that a device refuses,
-    since its driver would lose pairs, is printed and is no difference.
+    The last line says whether it passed. The exit status is 1 where a single pair differs. A search that a device
+    refuses, as its driver would lose pairs, is printed, and does not count as a difference.
     """
     from ...runtime.device import find_device, list_devices
     from .matrix import Selection

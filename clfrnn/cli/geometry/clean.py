@@ -21,30 +21,30 @@ __all__ = ["clean"]
 
 @click.command()
 @of_a_cloud
-@radius_option("The radius in which a point needs --min-neighbors others, in the unit of the coordinates.")
-@click.option("--min-neighbors", type=click.IntRange(min=0), help="How many others within --radius let a point stay.")
-@click.option("--k", type=click.IntRange(min=1), help="How many nearest neighbors the mean distance of a point is of.")
+@radius_option("Keep points with --min-neighbors others within this radius, in the unit of the coordinates.")
+@click.option("--min-neighbors", type=click.IntRange(min=0), help="How many others a point needs within --radius.")
+@click.option("--k", type=click.IntRange(min=1), help="Take the mean distance of each point to its K nearest.")
 @click.option(
     "--ratio",
     type=float,
-    help="A point stays where its mean distance exceeds that of all points by at most that many standard deviations.",
+    help="Keep points whose mean distance exceeds the mean of all points by at most RATIO standard deviations.",
 )
 @click.option(
     "--voxel",
     type=Finite(min=0, min_open=True),
     metavar="SIZE",
-    help="Keep one point of each voxel of that side, the one nearest to its middle; of those that stay by the other "
-    "options, where these are given.",
+    help="Divide space into cubes of this side, and keep the point of each that is nearest to its middle. Where other "
+    "options are given, of the points that stay by these.",
 )
 @output_option("Write the points that stay, a .ply file; without it they are counted.")
 @plot_option("Draw the points that stay, and those that are left out")
 def clean(points: Path, *, output: Path | None, plot: Path | None, **given: Any) -> None:
-    """Leave out the points of a file that stand alone, or thin them evenly.
+    """Leave out the points of a file that stand alone, or thin out the file.
 
-    Points stay that have enough neighbors within a radius (--radius, --min-neighbors), or whose mean distance to their
-    nearest neighbors is about that of most points (--k, --ratio), or one in each voxel (--voxel). POINTS is a file as
-    for `clfrnn search`. The points that stay are written in their order; of other columns in the file nothing is
-    written.
+    There are three ways to choose the points that stay: those with enough neighbors within a radius (--radius with
+    --min-neighbors); those whose mean distance to their nearest neighbors is about that of most points (--k with
+    --ratio); and one point in each cube of a grid (--voxel). POINTS is a file as for `clfrnn search`. The points that
+    stay are written in the order of the file, without its other columns.
     """
     _check(given)
     if output is not None:

@@ -15,20 +15,20 @@ __all__ = ["normals"]
 
 @click.command()
 @of_a_cloud
-@radius_option("The radius of the ball whose points a normal is of, in the unit of the coordinates.")
+@radius_option("Compute each normal from the points within this radius, in the unit of the coordinates.")
 @click.option(
     "--k",
     type=click.IntRange(min=4),
-    help="How many nearest points a normal is of, the point itself among them; with --radius, of those within it.",
+    help="Compute each normal from the K nearest points, the point itself counted; with --radius, those within it.",
 )
 @click.option(
     "--viewpoint",
     type=float,
     nargs=3,
     metavar="X Y Z",
-    help="A position that normals point to, as a scanner's.",
+    help="Turn each normal to the side of this position, as that of the scanner.",
 )
-@click.option("--orient", is_flag=True, help="Turn normals such that those of neighbors point to the same side.")
+@click.option("--orient", is_flag=True, help="Turn normals so that neighbors have theirs on the same side.")
 @output_option("Write the points with their normals, a .ply file.", required=True)
 @plot_option("Draw the points coloured by curvature, and arrows for some of the normals")
 def normals(
@@ -42,11 +42,11 @@ def normals(
     orient: bool,
     **given: Any,
 ) -> None:
-    """Find the normal of a surface at each of its points in a file.
+    """Estimate the normal of the surface at each point of a scan.
 
-    POINTS is a file as for `clfrnn search`, in 3D. The vertices of the .ply file have x, y, z, the normal as nx, ny,
-    nz, and the curvature, from 0 on a plane to 1/3. Where a point has fewer than three neighbors within --radius,
-    normal and curvature are nan.
+    POINTS is a file as for `clfrnn search`, in 3D. The .ply file that is written has x, y and z of each point, its
+    normal as nx, ny and nz, and its curvature: 0 on a plane, and 1/3 where points spread alike to all sides. Where
+    a point has fewer than three neighbors within --radius, normal and curvature are nan.
     """
     import numpy as np
 

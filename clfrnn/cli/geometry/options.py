@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import click
 
-from ..arguments import FLOAT32, Finite
+from ..arguments import COLUMNS, DEVICE, FLOAT32, FRAME, SKIP_NAN, Finite
 
 __all__ = ["of_a_cloud", "output_option", "plot_option", "radius_option"]
 
@@ -23,23 +23,11 @@ def of_a_cloud(function: _Function) -> _Function:
         [
             click.argument("points", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)),
             click.option("--array", help="Which array of an .npz file holds the points."),
-            click.option(
-                "--columns",
-                help="Which columns of texts are coordinates, by name or counted from 1, as in x,y,z or 1,2,3.",
-            ),
-            click.option(
-                "--frame",
-                type=int,
-                metavar="NUMBER",
-                help="Which frame of the file, from 0 on, or from the end as -1; the first.",
-            ),
-            click.option(
-                "--skip-nan", is_flag=True, help="Leave out points without coordinates, NaN or missing, and count them."
-            ),
+            click.option("--columns", help=COLUMNS),
+            click.option("--frame", type=int, metavar="NUMBER", help=FRAME),
+            click.option("--skip-nan", is_flag=True, help=SKIP_NAN),
             click.option("--float32", is_flag=True, help=FLOAT32),
-            click.option(
-                "--device", help="A position in `clfrnn devices`, or a part of a device's or platform's name."
-            ),
+            click.option("--device", help=DEVICE),
         ]
     ):
         function = each(function)

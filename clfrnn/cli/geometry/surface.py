@@ -36,22 +36,23 @@ _ROUNDED = 0.01
     "--spacing",
     type=Finite(min=0, min_open=True),
     required=True,
-    help="The side of a voxel, in the unit of the coordinates.",
+    help="The side of the cubes that space is divided into, in the unit of the coordinates: about the size of the "
+    "triangles.",
 )
 @radius_option(
-    "The radius of the ball whose points a normal is of, and how far the surface reaches from the points; at least two "
-    "spacings.",
+    "Compute each normal from the points within this radius, and the surface up to as far from the points, in the unit "
+    "of the coordinates; at least twice --spacing.",
     required=True,
 )
-@click.option("--distance", type=float, help="How far outside of the points the surface is, inside where negative.")
+@click.option("--distance", type=float, help="How far outside of the points the surface is; inside where below 0.")
 @output_option("Write the triangles, a .ply, .obj or .stl file.", required=True)
 @plot_option("Draw the points, and the triangles beside them")
 def surface(points: Path, *, output: Path, plot: Path | None, **given: Any) -> None:
-    """Find the surface of the points in a file, as triangles.
+    """Find the surface through the points of a scan, as triangles.
 
-    POINTS is a file as for `clfrnn search`, in 3D. Normals are found and turned to the same side, the outside where the
-    surface is closed; then the distance to the points is computed at the corners of voxels, and the surface is where it
-    is zero, or --distance.
+    POINTS is a file as for `clfrnn search`, in 3D. First the normals are computed, and turned to the same side of the
+    surface, the outside where it is closed. Then the distance to the points is computed at the corners of cubes. The
+    surface lies where this distance is 0, or --distance.
     """
     from ...host.libraries import library
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 import pyopencl.array as cla
 
 from ...config import VisitVariant
@@ -30,6 +32,7 @@ from ..request import QueryRequest
 from ..structure import NewPoints, Readers, SearchStructure
 from ..visit_plan import VisitPlan
 from .block_plan import BlockConfig, why_no_tiles, without_tiles
+from .cell_counts import CellCounts
 from .layout import Layout, lay_out
 from .plan import FennsPlan, plan_fenns, refit_fenns
 
@@ -110,7 +113,7 @@ class Fenns:
 
         Local memory counts few coarse cells. Where points crowd in some of these, the cells of a uniform grid serve.
         """
-        index = FennsStructure(session, problem, checks, plan, new=new)
+        index = FennsStructure(session, problem, checks, plan, new=new, surveyed=problem)
         survey = dataclasses.replace(problem.survey, counted=index.density())
         foreseen = problem.survey.density(problem.radius)
         about = session.tuning.fenns.as_foreseen + 4 * math.sqrt(2 / index.cell_grid.cells)  # few cells are uncertain
@@ -118,21 +121,18 @@ class Fenns:
             del index  # the pool gives its memory to the next structure
             counted = dataclasses.replace(problem, survey=survey)
             plan = self.plan(counted, session.profile, session.tuning)
-            index = FennsStructure(session, counted, checks, plan, new=new)
-        crowded = _where_crowded(problem, session, tests=index.tests_by_counts(foreseen))
-        if plan.requested or crowded is None:
+            index = FennsStructure(session, counted, checks, plan, new=new, surveyed=problem)
+        if not index.is_crowded():
             return index
         del index
-        cells = _WHERE_CROWDED.plan(crowded, session.profile, session.tuning)
-        return _WHERE_CROWDED.place(session, crowded, checks, cells, new=new)
+        grid = _in_uniform_grid(problem)
+        cells = _WHERE_CROWDED.plan(grid, session.profile, session.tuning)
+        return _WHERE_CROWDED.place(session, grid, checks, cells, new=new)
 
 
-def _where_crowded(problem: Problem, session: Session, *, tests: float) -> Problem | None:
-    """The problem with a uniform grid's options, where a query would test many times as many candidates by FENNS."""
-    grid = dataclasses.replace(problem, options={**problem.options, **_WHERE_CROWDED.check({})})
-    sides = _WHERE_CROWDED.plan(grid, session.profile, session.tuning).sides
-    crowded = tests > session.tuning.fenns.most_tests * work_of_query(grid, session.tuning, sides)
-    return grid if crowded else None
+def _in_uniform_grid(problem: Problem) -> Problem:
+    """The problem with the options of a uniform grid."""
+    return dataclasses.replace(problem, options={**problem.options, **_WHERE_CROWDED.check({})})
 
 
 class FennsStructure(SearchStructure):
@@ -151,8 +151,12 @@ class FennsStructure(SearchStructure):
         plan: FennsPlan,
         *,
         new: NewPoints,
+        surveyed: Problem | None = None,
     ) -> None:
         super().__init__(session, problem, checks)
+        #: the problem as a sample of the points says, which may be planned for as points were counted
+        self._surveyed = surveyed or problem
+        self._counts = CellCounts(session)
         check_turns(session.profile, problem=problem, side=max(plan.grid.sides), rows=5.0 ** (problem.dim - 1))
         self._placed = self._lay_out(plan).place(new)
 
@@ -257,24 +261,35 @@ class FennsStructure(SearchStructure):
     def _lay_out(self, plan: FennsPlan) -> Layout:
         return lay_out(self.session, plan, self.problem, self.dtype)
 
-    def _counts(self) -> np.ndarray[Any, Any]:
-        """The number of points in each coarse cell; waits for the sort."""
-        ends = self.session.read(self._placed.cells.sections)[2::3]
-        return np.diff(ends, prepend=0).astype(float)
+    def is_crowded(self, *, at_once: bool = True) -> bool:
+        """Whether a query tests many times as many candidates as in a uniform grid, as points were counted.
+
+        That waits for the sort, unless it need not be known `at_once`: every sixteenth call then says it of the points
+        of the sixteenth call before. Cells that were asked for stay.
+        """
+        if self._plan.requested:
+            return False
+        plan, sections = self._plan, self._placed.cells.sections
+        found = (self._counts.now(sections), plan) if at_once else self._counts.before(sections, plan)
+        return found is not None and self._tests_by_counts(*found) > self._most_tests
+
+    @functools.cached_property
+    def _most_tests(self) -> float:
+        """Candidates of a query from which on points crowd."""
+        grid, session = _in_uniform_grid(self._surveyed), self.session
+        sides = _WHERE_CROWDED.plan(grid, session.profile, session.tuning).sides
+        return session.tuning.fenns.most_tests * work_of_query(grid, session.tuning, sides)
 
     def density(self) -> float:
         """The mean density around a point: other points in its coarse cell per unit of volume; waits for the sort."""
-        held, volume = self._counts(), math.prod(self._plan.grid.sides)
+        held, volume = self._counts.now(self._placed.cells.sections), math.prod(self._plan.grid.sides)
         others = float(held @ held) / max(1, self.problem.n) - 1
         return others / volume if volume > 0 < others and math.isfinite(others / volume) else 0.0
 
-    def tests_by_counts(self, density: float) -> float:
-        """Candidates that a query tests on average, as points were counted; those that fill a tile again cost more.
-
-        `density` is that of the points within the radius around a point.
-        """
-        plan, radius, n = self._plan, self.problem.radius, max(1, self.problem.n)
-        held, sides = self._counts(), plan.grid.sides
+    def _tests_by_counts(self, held: npt.NDArray[np.float64], plan: FennsPlan) -> float:
+        """Candidates that a query tests on average, as points were counted; those that fill a tile again cost more."""
+        radius, n = self.problem.radius, max(1, self.problem.n)
+        density, sides = self._surveyed.survey.density(radius), plan.grid.sides
         seen = np.minimum(held * math.prod(1 + 2 * radius / side for side in sides), n)
         if not plan.config.tile:
             return float(held @ seen) / n

@@ -240,7 +240,7 @@ CLEAN = "expected --radius with --min-neighbors, --k with --ratio, or --voxel, g
         ("normals {cloud} --k 3 -o a.ply", 2, "pass a whole number of at least 4"),
         ("clean {cloud} --voxel 0", 2, "pass a number above 0"),
         ("surface {cloud} --spacing 0.2 --radius 0.3 -o a.ply", 2, "--spacing: expected at most half of --radius, got"),
-        ("surface {cloud} --spacing 0 --radius 0.3 -o a.ply", 2, "pass a number above 0 (the side of a voxel"),
+        ("surface {cloud} --spacing 0 --radius 0.3 -o a.ply", 2, "pass a number above 0 (the side of the cubes"),
         ("surface {cloud} --spacing 1 --radius nan -o a.ply", 2, "nan is not finite"),
         ("surface {cloud} --spacing 1 --radius 2 -o a.vtk", 2, "that ends in .ply, .obj or .stl, got a.vtk; call it"),
     ],

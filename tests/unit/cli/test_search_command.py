@@ -5,12 +5,14 @@ import importlib
 import json
 import math
 import sys
+import weakref
 
 import numpy as np
 import pytest
 from conftest import PROFILES, RECORDED, position
 from test_cli import run
 
+import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.methods import METHODS
 from clfrnn.runtime import launcher
@@ -402,6 +404,32 @@ def test_parts_go_to_a_folder(session, cloud, tmp_path):
     status, text = run("search", cloud, "--radius", 0.1, "--devices", f"{device_under_test}, {device_under_test}")
     assert (status, text.count("device   ")) == (0, 2)
     assert f"pairs    {len(expected.indices):,}, mean" in text
+
+
+def test_lists_are_never_in_memory_together(tmp_path, monkeypatch):
+    """From a file that is mapped to files of lists, on all devices: a few of many lists are there at a time."""
+    from clfrnn import parts
+    from clfrnn.parts import searches
+
+    cloud, folder, most = tmp_path / "cloud.npy", tmp_path / "neighbors", 0
+    np.save(cloud, np.random.default_rng(1).random((2_000, 2), dtype=np.float32))
+    there, of_rows = weakref.WeakSet(), searches.of_rows
+
+    def counted(*given):
+        nonlocal most
+        found = of_rows(*given)
+        there.add(found)
+        most = max(most, len(there))
+        return found
+
+    monkeypatch.setattr(searches, "of_rows", counted)
+    status, text = run("search", cloud, "--radius", 0.06, "--parts", 12, "--devices", "all", "-o", folder)
+    assert status == 0, text
+    assert 0 < most <= 2 + 2 * len(clfrnn.devices())
+    lists = list(parts.read_lists(folder))
+    pairs = sum(found.num_pairs for found in lists)
+    assert len(lists) == 12
+    assert f"pairs    {pairs:,}, mean {pairs / 2_000:.2f}" in text
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,19 @@ def test_queries_that_are_no_points(client, points):
         assert_same_neighbors(clfrnn.dask.nearest(points, 3, radius=radius, **given), expected)
 
 
+@pytest.mark.parametrize("kind", ["numpy", "dask"])
+def test_a_radius_for_each_query(client, points, kind):
+    radii = np.random.default_rng(5).random(len(points)).astype(np.float32) * np.float32(RADIUS)
+    given = radii if kind == "numpy" else array.from_array(radii, chunks=90)
+    chunks = array.from_array(points, chunks=(130, 3))
+    lists = client.gather(clfrnn.dask.search(chunks, given, parts=4, **FULL))
+    expected = clfrnn.search(points, radii, **FULL)
+    assert_same(parts.join(lists), expected)
+    assert np.array_equal(clfrnn.dask.count(chunks, given, parts=3).compute(), expected.counts)
+    wanted = clfrnn.nearest(points, 3, radius=radii, vectors=True)
+    assert_same_neighbors(clfrnn.dask.nearest(chunks, 3, radius=given, parts=4, vectors=True), wanted)
+
+
 def test_chunks_of_futures_without_known_lengths(client, points):
     futures = client.scatter([points[:7], points[7:7], points[7:]])
     counts = clfrnn.dask.count(futures, RADIUS, parts=3)
@@ -133,6 +146,8 @@ def test_errors_name_the_argument_and_the_row_of_the_whole(client, points):
     for call, argument, said in (
         (lambda: clfrnn.dask.search(array.from_array(bad, chunks=(100, 3)), RADIUS), "points", "row 321 with"),
         (lambda: clfrnn.dask.count(points, -1.0), "radius", "at least 0"),
+        (lambda: clfrnn.dask.count(points, np.full(len(points), np.nan)), "radius", "finite"),
+        (lambda: clfrnn.dask.nearest(points, 2, radius=[0.1, 0.2]), "radius", "shape"),
         (lambda: clfrnn.dask.dbscan(points, np.nan, 3), "eps", "finite"),
         (lambda: clfrnn.dask.friends_of_friends(points, 0.1, min_members=0), "min_members", "at least 1"),
         (lambda: clfrnn.dask.count(points, 0.1, parts=0), "parts", "at least 1"),

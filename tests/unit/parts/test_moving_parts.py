@@ -34,6 +34,11 @@ def assert_as_one(moving, points, session, **domain):
     expected = clfrnn.build_index(points, RADIUS, session=session, **domain).count(to_host=True)
     assert np.array_equal(moving.count(), expected)
     assert np.array_equal(moving.count(include_self=True) > 0, np.ones(len(points), bool))
+    for given in ({"vectors": True}, {"include_self": True}):
+        found = moving.nearest(3, **given)
+        expected = clfrnn.nearest(points, 3, radius=RADIUS, session=session, **given, **domain).to_host()
+        for mine, wanted in zip(found, expected, strict=True):
+            assert np.array_equal(mine, wanted)
 
 
 @pytest.mark.parametrize("domain", [{}, BOX, CELL], ids=["open", "box", "cell"])
@@ -103,6 +108,14 @@ def test_what_fails_leaves_the_old_points(session):
     with before_allocations(refused), pytest.raises(clfrnn.DeviceMemoryError, match="no more"):
         moving.update(points[:150])
     assert_as_one(moving, points, session)
+
+
+def test_lists_of_a_part_fit_a_budget(session):
+    points = clouds.uniform(20_000, 2, seed=1)
+    moving = parts.MovingParts(points, 0.02, sessions=[session], max_bytes=3 << 20)
+    lists = list(moving.query(sort="index"))
+    assert len(lists) > len(moving.parts) > 1
+    assert_same(parts.join(lists), clfrnn.search(points, 0.02, session=session, sort="index"))
 
 
 def test_lists_are_of_the_points_of_the_call(session):

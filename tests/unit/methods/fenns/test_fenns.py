@@ -385,6 +385,30 @@ def test_points_that_crowd_in_coarse_cells(session, dim, box):
     assert_counts(index.count(queries), truth(points, radius, queries=queries, **domain))
 
 
+def has_coarse_cells(index):
+    return "coarse grid: none" not in structure_of(index).describe()[0]
+
+
+@pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
+def test_as_many_points_that_come_to_crowd(session, on_device):
+    """A plan for even points is made anew: at once for points of the host, with update 32 for others."""
+    n, radius = 20_000, 1e-4
+    even, crowd = clouds.uniform(n, 3, seed=2), clouds.multiscale(n, 3, seed=1)
+    index = clfrnn.build_index(even, radius, method="fenns", session=session)
+    asked = clfrnn.build_index(even, radius, method="fenns", coarse_shape=9, session=session)
+    there = cla.to_device(session.queue, crowd) if on_device else crowd
+    for _ in range(32 if on_device else 1):
+        assert has_coarse_cells(index)
+        index.update(there)
+        asked.update(there)
+    assert not has_coarse_cells(index)
+    assert has_coarse_cells(asked)
+    for points in (crowd, even):
+        truly = clfrnn.build_index(points, radius, method="strips", session=session).query(sort="index")
+        assert_same(index.query(sort="index"), truly.to_host())
+        index.update(cla.to_device(session.queue, even) if on_device else even)
+
+
 def test_how_crowded_coarse_cells_may_be(session):
     """Even points, and cells that were asked for, keep their coarse grid; points over decades of scale do not."""
     if POINTS < 1000:
