@@ -118,22 +118,24 @@ def _scenario(results: Results, axes: Axes, scenario: int) -> Section:
         title=f"Scenario {scenario}: a cube of side {SCENES[scenario]:g}",
         note=(
             f"Milliseconds of update and count, the counterpart of table {scenario}; {cells}. The paper's are of a "
-            f"{DEVICES[0]} and of a {DEVICES[1]}. *Neighbors* are those of a point on average. Times are medians, with "
-            f"the quartiles in brackets, of {_runs(results, axes, scenario)} steps."
+            f"{DEVICES[0]} and of a {DEVICES[1]}. *Neighbors* are those of a point on average. Times are medians"
+            f"{_spread(results, axes, scenario)}."
         ),
         tables=[Table(header=header, rows=rows, words=0)],
         plot=_paper_plot() if scenario == 3 else None,
     )
 
 
-def _runs(results: Results, axes: Axes, scenario: int) -> str:
-    """How many steps were timed of each cloud and way."""
+def _spread(results: Results, axes: Axes, scenario: int) -> str:
+    """What the medians are of, and that quartiles stand behind them, where there are any."""
     cases = [
         case(axes, scenario, n, radius, way)
         for n, radius in itertools.product(axes.sizes, axes.radii[scenario])
         for way in WAYS
     ]
-    return range_text((results.number(each, "timed") for each in cases), ".0f")
+    of = f" of {range_text((results.number(each, 'timed') for each in cases), '.0f')} steps"
+    quartiles = any(results.number(each, "step_low") is not None for each in cases)
+    return of + (", with the quartiles in brackets" if quartiles else "")
 
 
 def _paper_plot() -> Plot:
