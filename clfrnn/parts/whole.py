@@ -144,7 +144,7 @@ class Whole:
             self._max_bytes = max(budget - _SAMPLE_BYTES, budget // 2)
         self._check(radius, radius_name)
         self.axes = domain_axes(given.domain, self.points)
-        self.survey = survey(self.points, "points", parts=self._fewest)
+        self.survey = survey(self.points, "points", parts=self.fewest_parts)
         self.farthest = self.survey.farthest
         if self.queries is not None:
             self.farthest = max(self.farthest, survey(self.queries, "queries").farthest)
@@ -153,7 +153,7 @@ class Whole:
         """The same search of other points; raises where these cannot be searched."""
         other = copy.copy(self)
         other.points = points
-        other.survey = survey(points, "points", parts=other._fewest)
+        other.survey = survey(points, "points", parts=other.fewest_parts)
         other.farthest = other.survey.farthest
         return other
 
@@ -214,7 +214,7 @@ class Whole:
 
     def divide(self, radius: float) -> tuple[BoxTree, list[Part]]:
         """The boxes of the cloud with a halo of `radius`, and their parts, each of which fits its byte budget."""
-        n, most, wanted = self.num_points, self.most_rows, self._fewest
+        n, most, wanted = self.num_points, self.most_rows, self.fewest_parts
         places, load = self.axes.places(self.survey.sample), self._load(radius)
 
         @functools.cache
@@ -240,7 +240,7 @@ class Whole:
         )
 
     @property
-    def _fewest(self) -> int:
+    def fewest_parts(self) -> int:
         """The least number of parts: as many as wanted, or as fit without halos; at most one for each point."""
         fewest = self._parts or max(len(self.sessions), -(-self.num_points // self.most_rows))
         return max(1, min(fewest, self.num_points))
