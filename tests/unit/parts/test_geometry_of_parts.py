@@ -10,6 +10,7 @@ from conftest import assert_same, counts_of
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.parts import PartList, assign, join, split
+from clfrnn.parts.rows import survey
 
 RADIUS = 0.11
 
@@ -105,6 +106,12 @@ def test_loads_are_balanced(parts):
     weights = np.where(points[:, 0] > 0.5, 10.0, 1.0)
     loads = [weights[part.owned].sum() for part in assign(points, split(points, parts, weights=weights), 0.01)]
     assert max(loads) < 1.1 * weights.sum() / parts
+
+
+def test_samples_grow_with_the_number_of_parts():
+    points = np.zeros((200_000, 1), np.float32)
+    assert len(survey(points, "points").sample) == pytest.approx(1 << 16, rel=1e-3)
+    assert len(survey(points, "points", parts=100).sample) == pytest.approx(100 << 10, rel=1e-3)
 
 
 @pytest.mark.parametrize("many", [0, 1, 3])
