@@ -30,7 +30,17 @@ class Part(NamedTuple):
     @property
     def rows(self) -> npt.NDArray[np.integer[Any]]:
         """All rows of the part, in ascending order."""
-        return np.sort(np.concatenate([self.owned, self.halo])) if len(self.halo) else self.owned
+        return self.merged()[0]
+
+    def merged(self) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.intp]]:
+        """All rows of the part, in ascending order, and where those that it owns stand among them."""
+        if not len(self.halo):
+            return self.owned, np.arange(len(self.owned))
+        is_owned = np.ones(len(self.owned) + len(self.halo), bool)
+        is_owned[np.searchsorted(self.owned, self.halo) + np.arange(len(self.halo))] = False
+        rows = np.empty(len(is_owned), self.owned.dtype)
+        rows[is_owned], rows[~is_owned] = self.owned, self.halo
+        return rows, np.flatnonzero(is_owned)
 
 
 def assign(

@@ -30,6 +30,10 @@ __all__ = ["PartSearch", "blocks", "count", "counts_of_part", "largest_of", "lis
 #: Largest number of bytes of a list where the device does not hold that of a whole part, and there is no budget.
 _BLOCK_BYTES = 1 << 28
 
+#: All points of a part are counted, and those of its halo left out, where this is at most how many more they are: it
+#: takes less than to pass the others as queries.
+_FEW_OTHERS = 1.5
+
 
 def search_parts(
     points: Any,
@@ -248,6 +252,8 @@ def counts_of_part(index: Index, local: LocalPart, *, include_self: bool, **give
     """The counts of the queries of a part, in host memory."""
     if local.is_alone or local.queries is not None:
         return index.count(local.queries, include_self=include_self, to_host=True, **given)
+    if not given and len(local.rows) <= _FEW_OTHERS * len(local.query_ids):
+        return index.count(include_self=include_self, to_host=True)[local.places]
     # Each point finds itself once.
     return index.count(local.positions, to_host=True, **given) - np.int32(not include_self)
 

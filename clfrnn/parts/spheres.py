@@ -80,7 +80,8 @@ class Spheres(SphereScene):
     InvalidInputError, TypeError
         As for :class:`clfrnn.models.Spheres`.
     DeviceMemoryError
-        The devices do not hold all parts at the same time.
+        The devices do not hold all parts at the same time, while spheres are divided twice; they are then where they
+        were before the step.
 
     Notes
     -----
@@ -117,7 +118,7 @@ class Spheres(SphereScene):
             raise InvalidInputError(
                 "expected none, as parts may take several; pass sessions=[session]", argument="session"
             )
-        self._sessions = check_sessions(sessions)
+        self._sessions = list(dict.fromkeys(check_sessions(sessions)))  # each has one thread
         self._wanted = len(self._sessions) if parts is None else at_least_one("parts", parts, "the number of parts")
         concurrent = len(self._sessions) > 1 and all(session.profile.concurrent for session in self._sessions)
         self._own_lock = threading.RLock()
@@ -193,8 +194,8 @@ class Spheres(SphereScene):
             particles.velocities.set(velocities[part.rows])
             return _Held(part=part, session=session, particles=particles, sent=sent)
 
-        self._held: list[_Held] = []  # before others take their memory
-        self._held = self._each(hold, list(zip(parts, sessions, strict=True)), sessions)
+        held = self._each(hold, list(zip(parts, sessions, strict=True)), sessions)
+        self._held: list[_Held] = held  # where a device refuses a part, all stay as they were
         self._slack = slack * (1 - _ROUNDING)
         #: positions and velocities of the spheres that are in halos
         self._sent = np.zeros((len(sent), 2 * self.dim), self.dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -86,7 +87,7 @@ class LocalPart:
     query_ids: npt.NDArray[np.integer[Any]]
     queries: npt.NDArray[Any] | None
 
-    @property
+    @functools.cached_property
     def places(self) -> npt.NDArray[np.int32]:
         """Where each point that is a query stands among the rows of the part."""
         return np.searchsorted(self.rows, self.query_ids).astype(np.int32)
@@ -218,10 +219,15 @@ class Whole:
             wanted = max(wanted, -(-n // most))
         wanted = max(1, min(wanted, n))  # a part for each point is the most that is of use
         places, load = self.axes.places(self.survey.sample), self._load(radius)
-        wanted = self._enough(places, load, wanted, radius)
+
+        @functools.cache
+        def cut(many: int) -> BoxTree:
+            return self.tree(bisect(places, load, many), radius)
+
+        wanted = self._enough(places, cut, wanted)
         largest = 0
         for _ in range(_ROUNDS):
-            tree = self.tree(bisect(places, load, wanted), radius)
+            tree = cut(wanted)
             parts = assign_rows(self.points, tree, "points")
             largest = max((len(part.owned) + len(part.halo) for part in parts if len(part.owned)), default=0)
             if largest <= most:
@@ -236,14 +242,12 @@ class Whole:
             available=most * self._bytes_of_point() * _INDEX_SHARE,
         )
 
-    def _enough(
-        self, places: npt.NDArray[np.float64], load: npt.NDArray[np.float64], wanted: int, radius: float
-    ) -> int:
+    def _enough(self, places: npt.NDArray[np.float64], cut: Callable[[int], BoxTree], wanted: int) -> int:
         """How many parts fit their byte budget with their halos, by the sample, so that all points are divided once."""
         share = _MARGIN * self.num_points / max(len(places), 1)
         many = wanted
         for _ in range(_ROUNDS if wanted > 1 else 0):
-            divided = self.tree(bisect(places, load, many), radius).divide(places)
+            divided = cut(many).divide(places)
             largest = max((len(inside) + len(near) for _, inside, near in divided if len(inside)), default=0)
             if share * largest <= self.most_rows:
                 return many
@@ -283,16 +287,20 @@ class Whole:
 
     def local(self, part: Part, query_ids: npt.NDArray[np.integer[Any]] | None = None) -> LocalPart:
         """Read the points of a part, and the queries of these numbers where they are no points."""
-        # What answers nothing need not be read.
-        rows = part.rows if len(part.owned if query_ids is None else query_ids) else part.owned[:0]
+        rows, places = part.merged()
+        if not len(part.owned if query_ids is None else query_ids):  # what answers nothing need not be read
+            rows = rows[:0]
         points = read(self.points, rows)
         wider = self.real != real_of(self.points)
-        return LocalPart(
+        local = LocalPart(
             rows=rows,
             points=points.astype(self.real) if wider else points,
             query_ids=part.owned if query_ids is None else query_ids,
             queries=None if query_ids is None else read(self.queries, query_ids),
         )
+        if query_ids is None:
+            local.__dict__["places"] = places.astype(np.int32)  # which need not be searched for
+        return local
 
 
 def check_sessions(sessions: Any) -> list[Session]:

@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from conftest import own_session
+from conftest import before_allocations, own_session
 
 import clfrnn
 from clfrnn import models
@@ -66,7 +66,7 @@ def test_the_trajectory_is_that_of_one_device(session, devices, many, walls):
 def test_the_trajectory_in_three_dimensions_of_any_method(session, dtype):
     given = {"repeatable": True, "dtype": dtype}
     one = models.Spheres(60, session=session, method="brute_force", **given)
-    model = Spheres(60, sessions=some_of(session, 2), method="aabb_tree", **given)
+    model = Spheres(60, sessions=[session, *some_of(session, 2)], method="aabb_tree", **given)
     for each in (one, model):
         each.step(12)
     assert_same_state(model, one)
@@ -94,6 +94,26 @@ def test_spheres_that_touch_more_than_are_remembered(session):
     loose.place(positions)
     loose.step(3)
     assert np.abs(loose.positions.get() - one.positions.get()).max() < 1e-4
+
+
+def test_a_division_that_a_device_refuses(session):
+    """The spheres stay where they were, and the step is taken when there is memory for it."""
+    given = {"dim": 2, "repeatable": True}
+    one, model = models.Spheres(N, session=session, **given), Spheres(N, sessions=[session], parts=2, **given)
+    velocities = np.full((N, 2), 3 * model.slack / model.dt)  # all leave their halos in one step
+    for each in (one, model):
+        each.place(each.positions, velocities)
+
+    def refused(owner, size, purpose):
+        raise clfrnn.DeviceMemoryError("no more")
+
+    with before_allocations(refused), pytest.raises(clfrnn.DeviceMemoryError, match="no more"):
+        model.step()
+    assert_same_state(model, one)
+    for each in (one, model):
+        each.step(2)
+    assert model.last_step.divided
+    assert_same_state(model, one)
 
 
 def test_more_parts_than_spheres_and_no_threads_left(session):
