@@ -96,6 +96,8 @@ CALLS = {
                       {**WHOLE, **BEYOND, **NEGATIVE, "0": 0}),
     "ratio": (lambda v, s: geometry.statistical_outliers(P, 3, v, session=s, **BY), REAL),
     "iterations": (lambda v, s: geometry.smooth(P, 0.1, iterations=v, session=s, **BY), {**WHOLE, **NEGATIVE, **NONE}),
+    "degree": (lambda v, s: geometry.smooth(P, 0.1, degree=v, session=s, **BY),
+               {**WHOLE, **BEYOND, **NEGATIVE, **NONE, **ZERO, "3": 3}),
     "particles": (lambda v, s: geometry.wlop(P, v, 0.3, session=s, **BY),
                   {"10**400": 10**400, "-1": -1, "True": True, "None": None, "a half": 0.5, "a string": "5"}),
     "radius of wlop": (lambda v, s: geometry.wlop(P, 5, v, session=s, **BY),

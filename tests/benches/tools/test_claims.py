@@ -13,7 +13,7 @@ DOCS = Path(claims.__file__).parents[2] / "docs"
 
 def test_pages_name_claims_that_there_are():
     pages = [page.read_text(encoding="utf-8") for page in DOCS.rglob("*.md")]
-    named = {name for page in pages for name in re.findall(r"asv_benches\.tools\.claims (\w+)", page)}
+    named = {name for page in pages for name in re.findall(r"asv_benches\.tools\.claims\s+(\w+)", page)}
     assert named == set(claims.CLAIMS)
 
 

@@ -9,7 +9,7 @@ from ...paper import Measurement, Panel, Plot, Results, Section, Table, range_te
 from ...shapes import DIAGONAL, NOISE
 from .kd_trees import field as kd_field
 from .kd_trees import libraries
-from .statues import ANN, FIELDS, KITTEN, SCALES_OF_STATUES, SMOOTHED, WAYS, Sizes, field, smoothing, wlop
+from .statues import ANN, FIELDS, KITTEN, SCALES_OF_STATUES, SMOOTHED, WAYS, Sizes, bent, field, smoothing, wlop
 
 __all__ = ["sections"]
 
@@ -33,7 +33,7 @@ def sections(results: Results) -> list[Section]:
     """What the three have in common, then each of them."""
     sizes = SCALES_OF_STATUES[results.scale]
     smoothed, spread, fields = _smoothed(sizes), _spread(sizes), _fields(sizes)
-    bent = _smoothed(sizes, degree=2)
+    polynomials = _smoothed(sizes, degree=2)[: len(bent(sizes))]
     return [
         _overview(results, {"smoothing": smoothed, "WLOP": spread, "distance fields": fields}),
         Section(
@@ -43,7 +43,7 @@ def sections(results: Results) -> list[Section]:
                 "paper projects on polynomials over planes. The first two tables are of planes, one visit for each "
                 "iteration, and the next two of polynomials of degree 2 over them (`degree=2`), two visits."
             ),
-            tables=[*_tables(results, smoothed), *_tables(results, bent)],
+            tables=[*_tables(results, smoothed), *_tables(results, polynomials)],
         ),
         Section(
             title="Figure 15: WLOP",
