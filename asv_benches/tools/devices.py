@@ -33,7 +33,7 @@ class Taken:
 
 
 def devices_of(session: clfrnn.Session, many: int) -> list[clfrnn.Session]:
-    """So many sessions of the kind of device of the given one: the GPUs of the host, or the cores of a CPU.
+    """That number of sessions of the kind of device of the given one: the GPUs of the host, or the cores of a CPU.
 
     Where there are fewer, several sessions share one, which shows that they work and not how fast they are.
     """
