@@ -57,7 +57,7 @@ class Cloud(NamedTuple):
         Where there are many systems, it waits for the bounds of each.
         """
         tables = make_tables(session, domain, points, radius)
-        placed = tables.place(points)
+        placed = tables.heights(points)
         own = bounds if placed is points else None
         return cls(session=session, points=points, tables=tables, placed=placed, bounds=own)
 
@@ -80,7 +80,7 @@ class Cloud(NamedTuple):
         tables = self.tables.reaching(radius)
         if tables is self.tables:
             return self
-        placed = tables.place(self.points)
+        placed = tables.heights(self.points)
         return self._replace(tables=tables, placed=placed, bounds=tables.bound(placed))
 
     def is_worth_binning(self, queries: int | None) -> bool:

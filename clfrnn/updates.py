@@ -146,7 +146,7 @@ class PointUpdates:
         tables = make_tables(structure.session, domain, points, structure.problem.radius)
         bounds = checks.slot()
         bounds.space = domain.space
-        return NewPoints(points, tables.bound(tables.place(points), bounds), tables)
+        return NewPoints(points, tables.bound(tables.heights(points), bounds), tables)
 
     def _read(self, new: NewPoints) -> Box:
         """The bounding box of points that came from the host; raises where they lie too far from the periodic box."""
@@ -214,7 +214,7 @@ class PointUpdates:
                 continue
             fitted = method.refit(plan, problem, profile, tuning)
             if fitted is not None:
-                structure = method.place(session, problem, checks, fitted, new=new)
+                structure = method.arrange(session, problem, checks, fitted, new=new)
                 structure.inherit(self._structure)
                 return structure, [*self._plans[:k], *self._plans[k + 1 :], self._plans[k]]
         method, problem = self._plan_anew(session, new)
@@ -224,7 +224,7 @@ class PointUpdates:
     def _plan_anew(self, session: Session, new: NewPoints) -> tuple[Method, Problem]:
         """Survey the points; the method, chosen again where it was chosen, and the problem to plan for."""
         method, before = self.method, self._structure.problem
-        placed = new.tables.place(new.points)
+        placed = new.tables.heights(new.points)
         cloud = Cloud(session=session, points=new.points, tables=new.tables, placed=placed, bounds=new.bounds)
         crowding = cloud.is_worth_binning(None) if self._chosen else method.surveys_occupancy
         survey = cloud.survey(before.radius, crowding=crowding)

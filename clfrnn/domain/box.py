@@ -174,8 +174,8 @@ class PeriodicBox(Domain):
         """How far points inside may lie from the origin on each axis for pads to stay small; infinite on most."""
         return (math.inf,) * len(self.lengths)
 
-    def places(self, positions: Any) -> Any:
-        """The coordinates by which `positions`, (n, dim), are placed in the box: the positions themselves."""
+    def heights(self, positions: Any) -> Any:
+        """By what `positions`, (n, dim), lie in the box: in a cell their heights, here the positions."""
         return positions
 
     def into_box(self, positions: npt.NDArray[Any], starts: tuple[float, ...]) -> npt.NDArray[Any]:

@@ -97,13 +97,13 @@ class PeriodicCell(PeriodicBox):
         vectors, combinations = np.array(self.vectors), np.array(self.combinations, np.float64)
         return Frame(np.array(self.normals), vectors, self.steps, combinations, np.array(self.weights))
 
-    def places(self, positions: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def heights(self, positions: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """The heights of `positions`, (n, dim), in float64."""
         return positions.astype(np.float64) @ np.array(self.normals).T
 
     def into_box(self, positions: npt.NDArray[Any], starts: tuple[float, ...]) -> npt.NDArray[Any]:
         """See :class:`PeriodicBox`."""
-        heights = self.places(positions)
+        heights = self.heights(positions)
         with np.errstate(invalid="ignore"):  # rows that are not finite are refused later
             images = np.floor((heights - np.array(starts)) / [length or np.inf for length in self.lengths])
             return positions - images @ self.steps

@@ -29,7 +29,7 @@ class Systems(Domain):
     real: str
     #: the numbers of the systems, ascending
     numbers: npt.NDArray[Any]
-    #: (n,) int32: the place of each point's system among `numbers`
+    #: (n,) int32: the rank of each point's system among `numbers`
     ranks: npt.NDArray[np.int32]
     #: the different spaces of systems, and which of these each system has
     domains: tuple[PeriodicBox, ...]

@@ -51,7 +51,7 @@ class Method(Protocol):
         alone, as :meth:`plan`.
         """
 
-    def place(
+    def arrange(
         self,
         session: Session,
         problem: Problem,
@@ -71,4 +71,4 @@ class Method(Protocol):
         *,
         new: NewPoints,
     ) -> SearchStructure:
-        """The same as :meth:`place` on most methods; it may plan anew by what the structure has found of the points."""
+        """The same as :meth:`arrange` on most methods; it may plan anew by what the structure finds of the points."""

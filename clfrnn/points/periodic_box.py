@@ -174,6 +174,6 @@ def survey_left_box(survey: Survey, radius: float) -> Survey:
 
 def check_host_near(name: str, space: PeriodicBox, values: np.ndarray[Any, Any]) -> None:
     """Raise where rows in host memory lie too far outside a periodic box."""
-    placed = space.places(values)
+    placed = space.heights(values)
     low, high = tuple(placed.min(axis=0).tolist()), tuple(placed.max(axis=0).tolist())
     check_near(name, space, low, high, REAL_OF[values.dtype])

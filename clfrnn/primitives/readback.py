@@ -66,7 +66,7 @@ class Readback:
         #: the copy that is not waited for yet, and its boxes
         self._copy: tuple[cl.Event, list[PendingBox]] | None = None
 
-    def place(self, box: PendingBox) -> int:
+    def take_slot(self, box: PendingBox) -> int:
         """Return the position of a slot for `box`, in numbers of its dtype; the next launch writes there."""
         if len(self._placed) == _COPIED_TOGETHER:
             self.start()
@@ -122,7 +122,7 @@ class PendingBox:
     def arguments(self) -> tuple[Any, int]:
         """The buffer and the position in it, for the next launch, which writes the box, and for its readers."""
         if not self.placed:
-            self._place, self.placed = self.readback.place(self), True
+            self._place, self.placed = self.readback.take_slot(self), True
         return self.readback.buffer, self._place
 
     def set(self, box: Box) -> None:

@@ -58,7 +58,7 @@ def _starts(space: PeriodicBox, points: npt.NDArray[Any]) -> tuple[float, ...]:
     """Where the box of some points begins by height: at its low corner, else at 0 or half a length below it."""
     if space.low is not None or not len(points):
         return space.low or (0.0,) * points.shape[1]
-    places = space.places(points.astype(np.float64))
-    best = space.starts(tuple(places.min(axis=0).tolist()), tuple(places.max(axis=0).tolist()))
+    heights = space.heights(points.astype(np.float64))
+    best = space.starts(tuple(heights.min(axis=0).tolist()), tuple(heights.max(axis=0).tolist()))
     # Points that lie inside of neither box have one that begins with them.
     return tuple(start if start == -0.5 * length else 0.0 for start, length in zip(best, space.lengths, strict=True))

@@ -342,7 +342,7 @@ class UnboundedSearch:
             return self._step_of_all(AabbTree(), step.survey, self._rounded(float(reaches.max(initial=0.0))))
         low, high = step.survey.low, step.survey.high
         if self.space.kind and not all(self.space.lengths):
-            around = self.cloud.tables.bound(self.cloud.tables.place(sources)).read()
+            around = self.cloud.tables.bound(self.cloud.tables.heights(sources)).read()
             low, high = tuple(map(min, low, around.low)), tuple(map(max, high, around.high))
         spans = self.space.spans
         span = spanning_reach(real=self.cloud.real, n=self.n, k=self.k, low=low, high=high, lengths=spans)

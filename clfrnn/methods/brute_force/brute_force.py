@@ -63,7 +63,7 @@ class BruteForce:
         """The same tile serves any points."""
         return plan
 
-    def place(
+    def arrange(
         self,
         session: Session,
         problem: Problem,
@@ -75,7 +75,7 @@ class BruteForce:
         """Copy the points."""
         return BruteForceStructure(session, problem, checks, plan, new=new)
 
-    build = place
+    build = arrange
 
 
 class BruteForceStructure(SearchStructure):

@@ -40,7 +40,7 @@ class ImageTable(DomainTables):
             self._period = starts, *period_numbers(self._session, self._space, starts, self._dtype)
         return self._period[1]
 
-    def place(self, points: cla.Array) -> cla.Array:
+    def heights(self, points: cla.Array) -> cla.Array:
         """See :class:`~.tables.DomainTables`; in a cell their heights, which do not depend on its low corner."""
         if self._space.kind not in CELLS:
             return points
@@ -60,12 +60,12 @@ class ImageTable(DomainTables):
             images = box_and_images(self._session, points, self._numbers_at(starts), bounds)
             self._found = starts, bounds, images
         else:
-            bounding_box(self._session, self.place(points), bounds)
+            bounding_box(self._session, self.heights(points), bounds)
         return self
 
     def bound_queries(self, queries: cla.Array, bounds: PendingBox) -> PendingBox:
         """See :class:`~.tables.DomainTables`."""
-        return bounding_box(self._session, self.place(queries), bounds)
+        return bounding_box(self._session, self.heights(queries), bounds)
 
     def reaching(self, radius: float) -> ImageTable:  # noqa: ARG002
         """The same tables: they serve any radius."""

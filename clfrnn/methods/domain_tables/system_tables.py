@@ -75,9 +75,9 @@ class SystemTables(DomainTables):
             self._packed = self._arrays.pack(self._slots)
         return self._packed[0]
 
-    def place(self, points: cla.Array) -> cla.Array:
+    def heights(self, points: cla.Array) -> cla.Array:
         """See :class:`~.tables.DomainTables`; heights in the slots of systems."""
-        return self._arrays.place(points, self._table)
+        return self._arrays.heights(points, self._table)
 
     def bound(self, placed: cla.Array, bounds: PendingBox | None = None) -> PendingBox:
         """The corners of the space that slots fill, without a launch: the bounds of each system are known."""
@@ -180,7 +180,7 @@ class _SystemArrays:
         bounds, first_bad = self.find_bounds(points, "points", self._members)
         return SystemHeights(self.systems, bounds), first_bad
 
-    def place(self, points: cla.Array, table: cla.Array) -> cla.Array:
+    def heights(self, points: cla.Array, table: cla.Array) -> cla.Array:
         """Enqueue the computation of the heights of `points` in the slots of their systems, (n, dim)."""
         session, n = self.session, points.shape[0]
         heights = session.allocate(points.shape, self._dtype, purpose="the heights of points in their systems")

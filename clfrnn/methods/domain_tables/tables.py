@@ -48,8 +48,8 @@ class DomainTables(abc.ABC):
     ranks: cla.Array | None = None
 
     @abc.abstractmethod
-    def place(self, points: cla.Array) -> cla.Array:
-        """By what the points are placed: by their own array, or by a new array of heights, (n, dim)."""
+    def heights(self, points: cla.Array) -> cla.Array:
+        """By what the points lie in the domain: their own array, or a new one of heights in a cell, (n, dim)."""
 
     @abc.abstractmethod
     def bound(self, placed: cla.Array, bounds: PendingBox | None = None) -> PendingBox:

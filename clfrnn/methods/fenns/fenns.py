@@ -86,7 +86,7 @@ class Fenns:
             return _WHERE_CROWDED.refit(plan, problem, profile, tuning)
         return None if problem.has_outgrown_survey else refit_fenns(plan, problem, profile, tuning)
 
-    def place(
+    def arrange(
         self,
         session: Session,
         problem: Problem,
@@ -97,7 +97,7 @@ class Fenns:
     ) -> SearchStructure:
         """Sort the points into the coarse cells of a plan, or into those of a uniform grid."""
         if isinstance(plan, CellPlan):
-            return _WHERE_CROWDED.place(session, problem, checks, plan, new=new)
+            return _WHERE_CROWDED.arrange(session, problem, checks, plan, new=new)
         return FennsStructure(session, problem, checks, plan, new=new)
 
     def build(
@@ -127,7 +127,7 @@ class Fenns:
         del index
         grid = _in_uniform_grid(problem)
         cells = _WHERE_CROWDED.plan(grid, session.profile, session.tuning)
-        return _WHERE_CROWDED.place(session, grid, checks, cells, new=new)
+        return _WHERE_CROWDED.arrange(session, grid, checks, cells, new=new)
 
 
 def _in_uniform_grid(problem: Problem) -> Problem:
@@ -158,7 +158,7 @@ class FennsStructure(SearchStructure):
         self._surveyed = surveyed or problem
         self._counts = CellCounts(session)
         check_turns(session.profile, problem=problem, side=max(plan.grid.sides), rows=5.0 ** (problem.dim - 1))
-        self._placed = self._lay_out(plan).place(new)
+        self._placed = self._lay_out(plan).arrange(new)
 
     @property
     def _plan(self) -> FennsPlan:
@@ -243,7 +243,7 @@ class FennsStructure(SearchStructure):
             plan = refit_fenns(self._plan, moved, self.session.profile, self.session.tuning)
             assert plan is not None, "tiles that serve a box serve it"
             layout = self._lay_out(plan)
-        self._placed = layout.place(new)
+        self._placed = layout.arrange(new)
         return "rebuilt"
 
     def _serves(self, box: Box) -> bool:

@@ -31,7 +31,7 @@ class Layout:
     #: the shape of the fine grid and the inverse sides of its cells, as walks take them
     fine: tuple[Any, ...]
 
-    def place(self, new: NewPoints) -> Placed:
+    def arrange(self, new: NewPoints) -> Placed:
         """Enqueue the sort of new points into the cells."""
         images = new.tables.images(self.plan.grid.low, new.bounds)
         cells = self.sort.points(new.points, self.widest, new.known_bounds, images)

@@ -288,7 +288,7 @@ class GridMethod(abc.ABC):
         """Fit cells of the same sides to the points."""
         return None if problem.has_outgrown_survey else refit_cells(plan, problem, profile, tuning)
 
-    def place(
+    def arrange(
         self,
         session: Session,
         problem: Problem,
@@ -300,4 +300,4 @@ class GridMethod(abc.ABC):
         """Bin the points."""
         return self.structure(session, problem, checks, plan, new=new)
 
-    build = place
+    build = arrange

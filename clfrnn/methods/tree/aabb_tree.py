@@ -72,7 +72,7 @@ class AabbTree:
             return None
         return plan
 
-    def place(
+    def arrange(
         self,
         session: Session,
         problem: Problem,
@@ -84,7 +84,7 @@ class AabbTree:
         """Sort the points, and fit bounding boxes to them."""
         return TreeStructure(session, problem, checks, plan, new=new)
 
-    build = place
+    build = arrange
 
 
 class TreeStructure(SearchStructure):

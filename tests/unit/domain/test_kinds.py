@@ -50,7 +50,7 @@ def test_a_frame_leads_from_positions_to_heights_and_back(space):
     frame = space.frame
     assert np.allclose(frame.combinations @ frame.vectors, frame.steps)
     assert np.allclose(frame.steps @ frame.normals.T, np.diag(space.lengths))
-    assert np.allclose(space.places(frame.steps), np.diag(space.lengths))
+    assert np.allclose(space.heights(frame.steps), np.diag(space.lengths))
 
 
 def test_systems_lie_in_open_space():

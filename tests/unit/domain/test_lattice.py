@@ -43,7 +43,7 @@ def test_heights_of_a_lattice_are_those_of_a_box(dim, real):
         assert all((length > 0) == flag for length, flag in zip(found.lengths, flags, strict=True))
         # Coordinates are no larger than heights and weights say.
         positions = np.random.default_rng(seed).normal(size=(50, dim)) @ (vectors + np.diag([not f for f in flags]))
-        bound = np.abs(found.places(positions)) @ np.array(found.weights)
+        bound = np.abs(found.heights(positions)) @ np.array(found.weights)
         assert (np.abs(positions).sum(axis=1) <= bound * (1 + 1e-3)).all()
 
 
@@ -84,7 +84,7 @@ def test_images_in_the_cell():
     found = cell_of([[1, 0.2, 0], [0.3, 1, 0], [0, 0.5, 1]], flags=[True, True, False])
     positions = np.random.default_rng(1).normal(scale=9, size=(40, 3))
     inside = found.into_box(positions, (0.0, 0.0, 0.0))
-    heights = found.places(inside)
+    heights = found.heights(inside)
     for k in (0, 1):
         assert (heights[:, k] >= -1e-12).all()
         assert (heights[:, k] <= found.lengths[k] + 1e-12).all()

@@ -1,9 +1,9 @@
 """The Boids model: its rules against numpy, the order that grows, and what moves with the flock."""
 
 import numpy as np
-import pyopencl as cl
 import pytest
 from conftest import POINTS
+from model_steps import step_without_memory, waits_of_host
 
 import clfrnn
 from clfrnn.models import Boids
@@ -135,13 +135,7 @@ def test_an_update_that_fails_leaves_the_boids_where_they_were(session, monkeypa
     model = Boids(N, dim=2, neighbors=9, session=session, method="strips")
     before = model.positions.get(), model.velocities.get()
 
-    def refuse(*_):
-        raise clfrnn.DeviceMemoryError("none left")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(model.index, "update", refuse)
-        with pytest.raises(clfrnn.DeviceMemoryError):
-            model.step()
+    step_without_memory(model, monkeypatch)
 
     assert np.array_equal(model.positions.get(), before[0])
     assert np.array_equal(model.velocities.get(), before[1])
@@ -150,8 +144,7 @@ def test_an_update_that_fails_leaves_the_boids_where_they_were(session, monkeypa
 
 @pytest.mark.usefixtures("unsliced")
 def test_a_loop_allocates_compiles_and_waits_for_nothing(counted, calls_of):
-    owners = ((cl.Event, "wait"), (cl.CommandQueue, "finish"), (cl, "wait_for_events"))
-    waits = [calls_of(owner, name) for owner, name in owners]
+    waits = waits_of_host(calls_of)
     model = Boids(N, dim=2, neighbors=9, session=counted, method="strips")
     model.step(1 + 2 * 16)  # by then the checks of a caller who never waits have come and gone
     compiled, allocated = counted.programs.compiled, counted._pool.allocations

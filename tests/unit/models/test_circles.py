@@ -4,6 +4,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 from conftest import POINTS
+from model_steps import step_without_memory, waits_of_host
 
 import clfrnn
 from clfrnn.models import Circles
@@ -166,13 +167,7 @@ def test_an_update_that_fails_leaves_the_actors_where_they_were(session, monkeyp
     model = Circles(N, 10, session=session, repeatable=True)
     start, forces = model.points.get(), model.forces()
 
-    def refuse(*_):
-        raise clfrnn.DeviceMemoryError("none left")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(model.index, "update", refuse)
-        with pytest.raises(clfrnn.DeviceMemoryError):
-            model.step()
+    step_without_memory(model, monkeypatch)
 
     assert np.array_equal(model.points.get(), start)
     assert np.array_equal(model.forces(), forces)
@@ -182,8 +177,7 @@ def test_an_update_that_fails_leaves_the_actors_where_they_were(session, monkeyp
 @pytest.mark.usefixtures("unsliced")
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_a_loop_allocates_compiles_and_waits_for_nothing(counted, way, dim, calls_of):
-    owners = ((cl.Event, "wait"), (cl.CommandQueue, "finish"), (cl, "wait_for_events"))
-    waits = [calls_of(owner, name) for owner, name in owners]
+    waits = waits_of_host(calls_of)
     model = Circles(N, NEIGHBORS, dim=dim, session=counted, **way)
     memory = {model.points.base_data.int_ptr, model._moved.base_data.int_ptr}
     model.step()

@@ -1,9 +1,9 @@
 """The Fluid model: steps against numpy, the laws that water obeys, and a dam break beside the experiment's."""
 
 import numpy as np
-import pyopencl as cl
 import pytest
 from fluid_twin import Twin
+from model_steps import step_without_memory, waits_of_host
 
 import clfrnn
 from clfrnn.models import Fluid
@@ -102,8 +102,7 @@ def test_repeatable_runs_are_the_same_to_the_last_bit(session, way):
 
 @pytest.mark.usefixtures("unsliced")
 def test_a_loop_allocates_compiles_and_waits_for_nothing(counted, calls_of):
-    owners = ((cl.Event, "wait"), (cl.CommandQueue, "finish"), (cl, "wait_for_events"))
-    waits = [calls_of(owner, name) for owner, name in owners]
+    waits = waits_of_host(calls_of)
     model = full(2, session=counted)
     model.step()
     compiled = counted.programs.compiled
@@ -125,13 +124,7 @@ def test_an_update_that_fails_leaves_water_and_clock_where_they_were(session, mo
     other.step(4)
     before = model.positions.get(), model.time
 
-    def refuse(*_):
-        raise clfrnn.DeviceMemoryError("none left")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(model.index, "update", refuse)
-        with pytest.raises(clfrnn.DeviceMemoryError):
-            model.step()
+    step_without_memory(model, monkeypatch)
 
     assert np.array_equal(model.positions.get(), before[0])
     assert (model.time, model.steps_done) == (before[1], 3)

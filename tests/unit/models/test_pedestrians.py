@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from conftest import POINTS
 from crowd_twin import REACH, TAU, Twin, length, unit
+from model_steps import step_without_memory
 
 import clfrnn
 from clfrnn.models import Pedestrians
@@ -183,13 +184,7 @@ def test_an_update_that_fails_leaves_people_where_they_were(session, monkeypatch
     arrays = ["positions", "velocities", "strides", "arrivals"]
     before = [getattr(model, name).get() for name in arrays]
 
-    def refuse(*_):
-        raise clfrnn.DeviceMemoryError("none left")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(model.index, "update", refuse)
-        with pytest.raises(clfrnn.DeviceMemoryError):
-            model.step()
+    step_without_memory(model, monkeypatch)
 
     for name, known in zip(arrays, before, strict=True):
         assert np.array_equal(getattr(model, name).get(), known), name

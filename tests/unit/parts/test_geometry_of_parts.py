@@ -206,9 +206,10 @@ def test_lists_of_another_search_are_not_joined():
         assert caught.value.argument == "results"
 
 
-def test_split_and_assign_need_numpy_alone():
+def test_split_assign_and_join_need_numpy_alone():
     code = (
-        "import sys; from clfrnn.parts import assign, split; p = [[0.0], [1.0]]; assign(p, split(p, 2), 1.0); "
+        "import sys; from clfrnn.parts import assign, join, split; p = [[0.0], [1.0]]; assign(p, split(p, 2), 1.0); "
+        "assert len(join([])) == 0; "
         "print(sorted({'pyopencl', 'mako'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

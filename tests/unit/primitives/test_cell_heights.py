@@ -14,7 +14,7 @@ def test_heights(session, dim, dtype, n):
     cell = periodic_cell(tuple(map(tuple, rows.tolist())), REAL_OF[dtype])
     points = np.random.default_rng(n).normal(scale=100, size=(n, dim)).astype(dtype)
 
-    found = ImageTable(session, cell, points.dtype).place(session.upload(points, purpose="points")).get()
+    found = ImageTable(session, cell, points.dtype).heights(session.upload(points, purpose="points")).get()
 
     normals = np.array(cell.normals, dtype)
     expected = normals[:, 0] * points[:, :1] + normals[:, 1] * points[:, 1:2]
