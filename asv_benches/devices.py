@@ -1,15 +1,17 @@
 """One, two, four and eight devices: how searches and a model grow over them, and what a plan on paper foretells.
 
 For each search two clouds: one of as many points for any number of devices (strong), and one of as many for each device
-(weak). Milliseconds are by the wall until the queues of all devices have ended. Points and results stay on the devices;
-the cloud was divided before. The plan knows the cloud by a sample, and one device by clouds of all and of half of the
-points: see :mod:`asv_benches.tools.parts_plan`. `Spheres` are steps of :class:`clfrnn.parts.spheres.Spheres`, with what
-they exchange. Of a CPU cores stand for devices. With fewer devices than asked for, several sessions share one.
+(weak); one more of many points is counted alone, on any number. Milliseconds are by the wall until the queues of all
+devices have ended. Points and results stay on the devices; the cloud was divided before. The plan knows the cloud by a
+sample, and one device by clouds of all and of half of the points: see :mod:`asv_benches.tools.parts_plan`. `Spheres`
+are steps of :class:`clfrnn.parts.spheres.Spheres`, with what they exchange. Of a CPU cores stand for devices; where
+there are fewer devices than asked for, several sessions share one.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import statistics
 import time
 from collections.abc import Callable
@@ -29,7 +31,7 @@ from .tools.devices import Taken, described, devices_of, divided, together, uplo
 from .tools.parts_plan import Plan, Rate, radius_of
 from .tools.tables import command, head, row, say
 
-#: Points for each device of counts alone; spheres for each device, which are divided in the host as they move.
+#: Points of counts alone, for any number of devices; spheres for each device, which the host divides as they move.
 MANY_POINTS, SPHERES = 512_000_000, 4_000_000
 
 #: Neighbors of the nearest, steps of a model that are timed, and rows of a sample.
@@ -44,6 +46,12 @@ class Search:
 
     reach: Callable[[int], float]
     run: Callable[[Any, int, clfrnn.Session], Any]
+
+
+@functools.lru_cache(maxsize=1)
+def even(n: int) -> Any:
+    """Even points, the same ones for the next number of devices."""
+    return CLOUDS["even"](n)
 
 
 def _neighborhood(n: int) -> float:
@@ -79,7 +87,7 @@ class Measured:
 
 def searched(name: str, n: int, sessions: Sessions, times: int) -> Measured:
     """A search of even points."""
-    search, points = SEARCHES[name.removesuffix(", many")], CLOUDS["even"](n)
+    search, points = SEARCHES[name.removesuffix(", many")], even(n)
     reach = search.reach(n)
     found = divided(points, sessions, reach)
     local = uploaded(points, found, sessions)
@@ -130,13 +138,15 @@ class Row:
 
 
 def rows_of(name: str, n: int, counts: list[int], measure: Callable[[int, int], Measured]) -> list[Row]:
-    """Strong and weak growth; `measure` is called with points and devices."""
-    runs = [(n // 2, 1), *((n, many) for many in counts), *((n * many, many) for many in counts)]
+    """Strong growth, and weak growth but of many points; `measure` is called with points and devices."""
+    growths = ("strong",) if name.endswith(", many") else ("strong", "weak")
+    runs = [(n // 2, 1), *((n, many) for many in counts)]
+    runs += [(n * many, many) for many in counts if "weak" in growths]
     known = {run: measure(*run) for run in dict.fromkeys(runs)}
     few, one = known[n // 2, 1], known[n, 1]
     rate = Rate.of((n // 2, few.taken.milliseconds), (n, one.taken.milliseconds))
     rows = []
-    for growth in ("strong", "weak"):
+    for growth in growths:
         for devices in counts:
             points = n * devices if growth == "weak" else n
             found = known[points, devices]
@@ -175,6 +185,8 @@ def draw(rows: list[Row], path: Path) -> None:
     for panel, growth in zip(panels, ("strong", "weak"), strict=True):
         for k, name in enumerate(dict.fromkeys(each.search for each in rows)):
             found = [each for each in rows if each.search == name and each.growth == growth]
+            if not found:
+                continue
             times = np.array([each.found.taken.milliseconds for each in found])
             foretold = np.array([each.foretold for each in found])
             devices = [each.devices for each in found]
@@ -191,7 +203,7 @@ def draw(rows: list[Row], path: Path) -> None:
 
 @command
 @click.option("--points", type=int, default=POINTS, show_default=True, help="Points for each device.")
-@click.option("--many", type=int, default=MANY_POINTS, show_default=True, help="Points for each of counts; 0: none.")
+@click.option("--many", type=int, default=MANY_POINTS, show_default=True, help="Points of counts alone; 0: none.")
 @click.option("--spheres", type=int, default=SPHERES, show_default=True, help="Spheres for each device; 0: none.")
 @click.option("--devices", default="1,2,4,8", show_default=True, help="Numbers of devices, the first one 1.")
 @click.option("--only", multiple=True, help="A search; may be given several times.")

@@ -48,7 +48,7 @@ MOST_GROWTH, LEAST_RATE = 1.15, 0.8
 #: Bytes that an index of float32 points takes for each, as clfrnn.parts plans it with as much for lists.
 BYTES_OF_POINT = 160
 
-#: How near the mean number of neighbors comes to the wanted one, within so many rounds.
+#: How near the mean number of neighbors comes to the wanted one, in at most this number of rounds.
 _NEAR, _ROUNDS = 0.1, 12
 
 #: How often the cloud on disk is counted, with a budget and without.

@@ -33,14 +33,16 @@ class Taken:
 
 
 def devices_of(session: clfrnn.Session, many: int) -> list[clfrnn.Session]:
-    """So many sessions of the kind of device of the given one: the GPUs of the host, or the cores of a CPU.
+    """That number of sessions of the kind of device of the given one: the GPUs of the host, or the cores of a CPU.
 
     Where there are fewer, several sessions share one, which shows that they work and not how fast they are.
     """
     if session.profile.kind == "gpu":
         gpus = [k for k, each in enumerate(clfrnn.devices()) if each.kind == "gpu"]
         return [clfrnn.Session(k) for k in itertools.islice(itertools.cycle(gpus), many)]
-    cores = session.device.create_sub_devices([cl.device_partition_property.EQUALLY, 1])
+    cores = [session.device]
+    if session.device.partition_max_sub_devices > 1:  # some drivers crash where they are asked nevertheless
+        cores = session.device.create_sub_devices([cl.device_partition_property.EQUALLY, 1])
     taken = list(itertools.islice(itertools.cycle(cores), many))
     contexts = [cl.Context([each]) for each in taken]  # which some drivers' queues do not hold
     queues = [cl.CommandQueue(context, each) for context, each in zip(contexts, taken, strict=True)]

@@ -93,7 +93,7 @@ class Plan:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Rate:
-    """How long one device takes: so many milliseconds for any cloud, and for each point."""
+    """How long one device takes: milliseconds for any cloud, and for each point."""
 
     fixed: float
     each: float

@@ -144,7 +144,7 @@ def in_threads(function: Callable[[Given], Made], given: Iterable[Given]) -> Ite
 def survey(points: Any, name: str, first: int = 0, parts: int = 1) -> Survey:
     """Read an array once: check that it is finite, find its largest coordinate, and draw a sample.
 
-    The sample has as many rows as `parts` of about equal size are cut by.
+    The sample has as many rows as it takes to cut that number of `parts` evenly.
     """
     wanted = max(_SAMPLE, _SAMPLE_OF_PART * parts)
     n, dim = (int(size) for size in points.shape)

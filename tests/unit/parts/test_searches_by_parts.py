@@ -41,12 +41,9 @@ def scene(request, edges, torus):
 def pair_of(session):
     """Two devices: of a CPU its halves, where it can be divided, else one device twice."""
     device = session.device
-    try:
-        halves = device.create_sub_devices([cl.device_partition_property.EQUALLY, 1])
-    except cl.Error:
+    if device.partition_max_sub_devices < 2:  # some drivers crash where they are asked to divide one nevertheless
         return [session, own_session(session)]
-    if len(halves) < 2:
-        return [session, own_session(session)]
+    halves = device.create_sub_devices([cl.device_partition_property.EQUALLY, 1])
     contexts = [cl.Context([half]) for half in halves[:2]]  # which some drivers' queues do not hold
     return [clfrnn.Session(cl.CommandQueue(context, half)) for context, half in zip(contexts, halves, strict=False)]
 
@@ -303,9 +300,9 @@ def test_an_error_in_a_part_is_raised(session, edges):
     [
         ({"radius": -1.0}, "radius"),
         ({"radius": [1.0, 2.0]}, "radius"),
-        ({"points": np.array([[0.0, np.nan]])}, "points"),
-        ({"queries": np.array([[0.0, np.inf]])}, "queries"),
-        ({"queries": np.zeros((2, 3))}, "queries"),
+        ({"points": np.float32([[0.0, np.nan]])}, "points"),
+        ({"queries": np.float32([[0.0, np.inf]])}, "queries"),
+        ({"queries": np.zeros((2, 3), np.float32)}, "queries"),
         ({"parts": 0}, "parts"),
         ({"max_bytes": 1.5}, "max_bytes"),
         ({"sessions": []}, "sessions"),
@@ -319,7 +316,7 @@ def test_an_error_in_a_part_is_raised(session, edges):
     ],
 )
 def test_bad_arguments_are_named_at_once(change, argument):
-    given = {"points": np.zeros((4, 2)), "radius": 0.5, **change}
+    given = {"points": np.zeros((4, 2), np.float32), "radius": 0.5, **change}
     with pytest.raises(clfrnn.InvalidInputError) as caught:
         parts.search(given.pop("points"), given.pop("radius"), **given)
     assert caught.value.argument == argument
@@ -327,7 +324,7 @@ def test_bad_arguments_are_named_at_once(change, argument):
 
 
 def test_bad_arguments_of_the_others_are_named():
-    points = np.zeros((4, 2))
+    points = np.zeros((4, 2), np.float32)
     for call, argument in (
         (lambda: parts.nearest(points, 0), "k"),
         (lambda: parts.friends_of_friends(points, np.nan), "linking_length"),
