@@ -67,6 +67,7 @@ def installed(session: nox.Session) -> None:
     (wheel,) = Path("dist").resolve().glob("*.whl")
     example = Path("docs/examples/first_search.py").resolve()
     session.install(f"{wheel}[pocl]")
+    session.install("--force-reinstall", "--no-deps", str(wheel))  # not one of the same version from before
     session.chdir(session.create_tmp())
     session.run("clfrnn", "--version")
     if sys.platform == "linux" and platform.machine() == "x86_64":

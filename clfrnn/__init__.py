@@ -76,10 +76,12 @@ __all__ = [
     "files",
     "geometry",
     "interop",
+    "models",
     "nearest",
     "pair_counts",
     "parts",
     "precompile",
+    "reference",
     "search",
     "search_parts",
     "to_device",
@@ -124,7 +126,7 @@ _MODULE_OF = {
 
 
 #: Modules that are public by themselves.
-_MODULES = frozenset(["cluster", "dask", "files", "geometry", "interop", "parts"])
+_MODULES = frozenset(["cluster", "dask", "files", "geometry", "interop", "models", "parts", "reference"])
 
 
 def __getattr__(name: str) -> Any:

@@ -99,7 +99,8 @@ def _check(session: Session, dim: object, dtype: npt.DTypeLike, given: Mapping[s
         raise InvalidInputError(f"expected float32 or float64, got {shown(dtype)}; pass points.dtype", argument="dtype")
     if real == np.float64 and not session.profile.fp64:
         raise InvalidInputError(
-            f"expected float32, as {session.profile} has no fp64, got float64; choose another device", argument="dtype"
+            f"expected float32, as {session.profile} has no fp64, got float64; choose another device",
+            argument="dtype",
         )
     number = whole_number(dim)
     if number is None or number < 1:

@@ -20,7 +20,7 @@ from .host.locks import queue_lock
 from .host.memory import check_host_memory
 from .host.process import check_process
 
-__all__ = ["ArrayOperations", "DeviceArray", "edges_on_gpu", "read_only_copy", "read_strided"]
+__all__ = ["ArrayOperations", "DeviceArray", "edges_on_gpu", "read_strided"]
 
 Element_co = TypeVar("Element_co", bound=np.generic, covariant=True)
 
@@ -631,15 +631,6 @@ def _compute_by_kernel(
             out = _empty(lead, lead.shape, dtype, "C" if lead.flags.c_contiguous else "F")
         operations.operate(of_python.__name__, out, alike)
     return out
-
-
-def read_only_copy(array: Any) -> Any:
-    """An array on a device in host memory, which cannot be written to; anything else as it is."""
-    if not isinstance(array, DeviceArray):
-        return array
-    host = array.get()
-    host.setflags(write=False)
-    return host
 
 
 def read_strided(queue: cl.CommandQueue, array: cla.Array) -> np.ndarray[Any, Any]:

@@ -17,7 +17,7 @@ from .answers.lists.state import ListState
 from .answers.reorder import reorder
 from .answers.visit import visit
 from .conditions import Condition
-from .device_array import DeviceArray, read_only_copy
+from .device_array import DeviceArray
 from .errors import InvalidInputError
 from .functions import NeighborFunction
 from .host.locks import locked
@@ -27,7 +27,7 @@ from .methods.structure import SearchStructure
 from .methods.traversal import Traversal
 from .points.argument_types import Numbers, Radius, Rows, Sort
 from .primitives.fill import clear
-from .results import HostNeighborList, Nearest, NeighborList
+from .results import HostNeighborList, Nearest, NeighborList, read_only_copy
 from .runtime.session import Session
 from .updates import PointUpdates
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
-from .device_array import DeviceArray, edges_on_gpu, padded_on_device, read_only_copy
 from .errors import InvalidInputError
 from .host.libraries import optional_library
 from .host.locks import HasLock
@@ -18,7 +17,9 @@ from .host.numbers import shown, whole_number
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-__all__ = ["HostNearest", "HostNeighborList", "Nearest", "NeighborList"]
+    from .device_array import DeviceArray
+
+__all__ = ["HostNearest", "HostNeighborList", "Nearest", "NeighborList", "read_only_copy"]
 
 _FIELDS = ("offsets", "indices", "distances", "vectors", "shifts")
 
@@ -74,13 +75,22 @@ class Nearest(_Pair):
 
     def __repr__(self) -> str:
         extras = "".join(f", {name}" for name in ("vectors", "shifts") if getattr(self, name) is not None)
-        where = "on the device" if isinstance(self.indices, DeviceArray) else "in host memory"
+        where = "in host memory" if isinstance(self.indices, np.ndarray) else "on the device"
         return f"<Nearest: {self.indices.shape}, {self.distances.dtype}{extras}, {where}>"
 
     def __reduce__(self) -> Any:
-        if isinstance(self.indices, DeviceArray):
+        if not isinstance(self.indices, np.ndarray):
             raise TypeError("these nearest neighbors lie on a device and cannot be pickled; pickle their to_host()")
         return Nearest, (self.indices, self.distances, self.vectors, self.shifts)
+
+
+def read_only_copy(array: Any) -> Any:
+    """An array on a device in host memory, which cannot be written to; None and arrays of numpy as they are."""
+    if array is None or isinstance(array, np.ndarray):
+        return array
+    host = array.get()
+    host.setflags(write=False)
+    return host
 
 
 class NeighborList:
@@ -302,6 +312,8 @@ class NeighborList:
                 argument="width",
             )
         if on_device:
+            from .device_array import padded_on_device  # noqa: PLC0415 — as lists in host memory need no OpenCL
+
             return padded_on_device(self.offsets, self.indices, columns, number)
         padded = np.full((len(self), columns), number, np.int32)
         padded[np.arange(columns) < self.counts[:, None]] = self.to_host().indices
@@ -338,6 +350,8 @@ class NeighborList:
         torch = optional_library("torch", "to_torch()")
         place = torch.device("cpu" if device is None else device)
         if self._on_device and place.type == "cuda":
+            from .device_array import edges_on_gpu  # noqa: PLC0415
+
             shared = edges_on_gpu(torch, place, self.offsets, self.indices, points_first=points_first)
             if shared is not None:
                 return shared

@@ -382,8 +382,7 @@ def _check_skin(skin: object) -> float:
     number = real_number(skin)
     if not (math.isfinite(number) and number > 0):
         raise InvalidInputError(
-            f"expected a finite number above 0, got {shown(skin)}; pass about twice the distance that points move "
-            "until the list is to be made again, or build an index where it is made in each step",
+            f"expected a finite number above 0, got {shown(skin)}; pass a tenth to a fifth of the radius, say",
             argument="skin",
         )
     return number

@@ -1,16 +1,20 @@
 """Sphinx: offline, warnings are errors (``sphinx-build -W docs docs/_build``)."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import clfrnn
+
+sys.path.insert(0, str(Path(__file__).parent))  # for formulas.py
 
 project = "clfrnn"
 author = "The clfrnn developers"
 copyright = author
 release = version = clfrnn.__version__
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax", "myst_parser", "sphinx_design"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_parser", "sphinx_design", "formulas"]
 html_theme = "furo"
+html_math_renderer = "mathml"
 html_title = f"clfrnn {release}"
 html_copy_source = False
 html_search_scorer = str(Path(__file__).parent / "search_order.js")

@@ -136,6 +136,14 @@ class Results:
         value = self.number(measurement, name)
         return NOTHING if value is None else format(scale * value, spec)
 
+    def spread(self, measurement: Measurement, name: str, spec: str = ".3f", *, scale: float = 1.0) -> str:
+        """The same with the quartiles behind it, where there are any."""
+        text = self.text(measurement, name, spec, scale=scale)
+        ends = [self.number(measurement, f"{name}_{end}") for end in ("low", "high")]
+        if None in ends:
+            return text
+        return f"{text} ({range_text([scale * end for end in ends if end is not None], spec)})"
+
     def ratio(self, name: str, above: Measurement, below: Measurement) -> float | None:
         """The quotient of a number of two measurements, or None where one is missing."""
         numerator, denominator = self.number(above, name), self.number(below, name)

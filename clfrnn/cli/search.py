@@ -203,7 +203,9 @@ def _check(points: Path, output: Path | None, plot: Path | None, given: dict[str
     if given["count"] and listed:
         raise click.UsageError(f"--count makes no list; leave out --{listed[0]}")
     if output is None and listed:
-        raise click.UsageError(f"--{listed[0]}: is of a list, which goes to a file; name one, as in -o neighbors.npz")
+        raise click.UsageError(
+            f"--{listed[0]}: it is of a list, which is written to a file; name one, as in -o neighbors.npz"
+        )
 
 
 def _check_frames(points: Path, output: Path | None, plot: Path | None, given: dict[str, Any]) -> None:

@@ -67,7 +67,9 @@ def radius_outliers(
 
     Notes
     -----
-    Cost: that of building an index, and one visit that ends where enough neighbors are found.
+    A point p stays where at least `min_neighbors` other points q have ``|q - p| <= radius``; this is the radius filter
+    of the Point Cloud Library and of Open3D. Cost: that of building an index, and one visit that ends where enough
+    neighbors are found.
 
     Examples
     --------

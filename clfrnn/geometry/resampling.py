@@ -153,7 +153,7 @@ def _radius(session: Session, particles: DeviceArray[Any]) -> float:
     m, dim = particles.shape
     if m < 2:
         raise InvalidInputError(
-            f'expected a number, as the distances of {m} particles tell none, got "auto"; pass the radius of the ball '
+            f'expected a number, as no radius follows from {m} particles, got "auto"; pass the radius of the ball '
             "that attracts a particle",
             argument="radius",
         )

@@ -178,7 +178,8 @@ def offset_surface(
 
     Notes
     -----
-    It is the isosurface at that level of a distance field with radius ``|distance| + 2 spacing``. Behind the edge of an
+    It is the isosurface at that level of a distance field with radius ``|distance| + 2 spacing``; sources are those of
+    both functions. Behind the edge of an
     open surface the sign of the field changes far from all points; nothing is drawn there where the distance is at
     least six spacings, and a rim about as wide as the distance or two spacings otherwise. Cost: that of both functions.
     """

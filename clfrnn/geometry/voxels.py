@@ -70,10 +70,10 @@ def voxel_downsample(
 
     Notes
     -----
-    A voxel holds the points with ``origin + k size <= x < origin + (k + 1) size`` on each axis, k whole. That is exact
-    for the numbers as they are, float32 points and a float64 size among them, and for coordinates of any magnitude: no
-    product is rounded, and k may exceed 64 bits. So 0.3, which as a float64 is below three times 0.1, lies in the voxel
-    2 of size 0.1.
+    This is the voxel grid filter of the Point Cloud Library and of Open3D. A voxel holds the points with
+    ``origin + k size <= x < origin + (k + 1) size`` on each axis, k whole. That is exact for the numbers as they are,
+    float32 points and a float64 size among them, and for coordinates of any magnitude: no product is rounded, and k may
+    exceed 64 bits. So 0.3, which as a float64 is below three times 0.1, lies in the voxel 2 of size 0.1.
 
     The result is the same in every run. Means are added up in the order of points, from the first point of each voxel.
 

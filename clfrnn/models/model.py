@@ -101,7 +101,7 @@ class Model(abc.ABC):
         return np.empty((0, 2, self.dim))
 
     def step(self, n: int = 1) -> None:
-        """Take `n` steps; not waited for.
+        """Take `n` steps; the call does not wait for the device.
 
         Parameters
         ----------

@@ -1,7 +1,6 @@
 """Clouds that are larger than a device: divided into parts, which are searched one by one or on several devices.
 
-:func:`split` and :func:`assign` need numpy alone, :func:`join` needs no device, and the names are loaded when they are
-first used.
+:func:`split`, :func:`assign` and :func:`join` need numpy alone. The names are loaded when they are first used.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from .. import cluster
 from ..api import build_index
-from ..cluster.clusters import ClusterSearch
+from ..cluster.clusters import ClusterSearch, HostClusters
 from ..points.argument_types import Flags, MethodName, MethodOptions, Numbers
 from ..runtime.session import Session
 from .assignment import Part
@@ -40,7 +40,7 @@ def friends_of_friends(
     periodic: Flags | None = None,
     progress: bool = False,
     **options: Unpack[MethodOptions],
-) -> cluster.Clusters:
+) -> HostClusters:
     """Find groups of points that are connected by steps of at most `linking_length`, part by part.
 
     Parameters
@@ -95,7 +95,7 @@ def dbscan(
     periodic: Flags | None = None,
     progress: bool = False,
     **options: Unpack[MethodOptions],
-) -> cluster.Clusters:
+) -> HostClusters:
     """Find clusters by density part by part: core points within `eps` of each other, and the points within `eps`.
 
     Parameters
@@ -196,7 +196,7 @@ def merge(
     least: int,
     core: npt.NDArray[np.bool_] | None,
     search: ClusterSearch,
-) -> cluster.Clusters:
+) -> HostClusters:
     """Make clusters of the groups of all parts: those that share a core point are one.
 
     Parameters
@@ -228,12 +228,12 @@ def merge(
     is_core = np.ones(n, bool) if core is None else core
     for array in (labels, is_core):
         array.setflags(write=False)
-    return cluster.Clusters(labels, is_core, int(enough.sum()), search=search)
+    return HostClusters(labels, is_core, int(enough.sum()), search=search)
 
 
 def _merged(
     whole: Whole, distance: float, parts: Sequence[Part], *, core: npt.NDArray[np.bool_] | None, least: int
-) -> cluster.Clusters:
+) -> HostClusters:
     def link(session: Session, local: LocalPart) -> Iterator[LocalGroups]:
         is_core = None if core is None else core[local.rows]
         given: dict[str, Any] = {"arguments": whole.arguments, "list_bytes": whole.list_bytes}

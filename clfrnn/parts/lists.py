@@ -98,7 +98,7 @@ def join(results: Iterable[Any]) -> NeighborList:
         ids = np.asarray(each.query_ids)
         if len(ids) and not (ids.min() >= 0 and ids.max() < queries and (counts[ids] < 0).all()):
             raise InvalidInputError(
-                f"expected lists of all parts of one whole, got {queries:,} rows of which one is that of query "
+                f"expected each query of one cloud in one list, got {queries:,} rows, of which one is of query "
                 f"{int(ids.max()):,} or comes twice; pass every list of one search, once",
                 argument="results",
             )

@@ -161,7 +161,7 @@ class MovingParts:
         before = self._whole
         if rows.shape[1] != before.points.shape[1] or real_of(rows) != real_of(before.points):
             raise InvalidInputError(
-                f"expected rows of {before.points.shape[1]} {real_of(before.points)} numbers, as the points have had, "
+                f"expected rows of {before.points.shape[1]} {real_of(before.points)} numbers, as before, "
                 f"got {rows.shape[1]} of {rows.dtype}; convert them, or make other MovingParts",
                 argument="points",
             )

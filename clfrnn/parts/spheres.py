@@ -118,8 +118,9 @@ class Spheres(SphereScene):
             raise InvalidInputError(
                 "expected none, as parts may take several; pass sessions=[session]", argument="session"
             )
-        self._sessions = list(dict.fromkeys(check_sessions(sessions)))  # each has one thread
-        self._wanted = len(self._sessions) if parts is None else at_least_one("parts", parts, "the number of parts")
+        listed = check_sessions(sessions)
+        self._sessions = list(dict.fromkeys(listed))  # each has one thread, also where it is listed twice
+        self._wanted = len(listed) if parts is None else at_least_one("parts", parts, "the number of parts")
         concurrent = len(self._sessions) > 1 and all(session.profile.concurrent for session in self._sessions)
         self._own_lock = threading.RLock()
         self._threads = ThreadPoolExecutor(len(self._sessions)) if concurrent else None

@@ -144,7 +144,7 @@ class Whole:
             self._max_bytes = max(budget - _SAMPLE_BYTES, budget // 2)
         self._check(radius, radius_name)
         self.axes = domain_axes(given.domain, self.points)
-        self.survey = survey(self.points, "points")
+        self.survey = survey(self.points, "points", parts=self.fewest_parts)
         self.farthest = self.survey.farthest
         if self.queries is not None:
             self.farthest = max(self.farthest, survey(self.queries, "queries").farthest)
@@ -152,7 +152,8 @@ class Whole:
     def with_points(self, points: npt.NDArray[Any]) -> Whole:
         """The same search of other points; raises where these cannot be searched."""
         other = copy.copy(self)
-        other.points, other.survey = points, survey(points, "points")
+        other.points = points
+        other.survey = survey(points, "points", parts=other.fewest_parts)
         other.farthest = other.survey.farthest
         return other
 
@@ -213,11 +214,7 @@ class Whole:
 
     def divide(self, radius: float) -> tuple[BoxTree, list[Part]]:
         """The boxes of the cloud with a halo of `radius`, and their parts, each of which fits its byte budget."""
-        n, most = self.num_points, self.most_rows
-        wanted = max(self._parts or len(self.sessions), 1)
-        if self._parts is None:
-            wanted = max(wanted, -(-n // most))
-        wanted = max(1, min(wanted, n))  # a part for each point is the most that is of use
+        n, most, wanted = self.num_points, self.most_rows, self.fewest_parts
         places, load = self.axes.places(self.survey.sample), self._load(radius)
 
         @functools.cache
@@ -241,6 +238,12 @@ class Whole:
             needed=needed,
             available=most * self._bytes_of_point() * _INDEX_SHARE,
         )
+
+    @property
+    def fewest_parts(self) -> int:
+        """The least number of parts: as many as wanted, or as fit without halos; at most one for each point."""
+        fewest = self._parts or max(len(self.sessions), -(-self.num_points // self.most_rows))
+        return max(1, min(fewest, self.num_points))
 
     def _enough(self, places: npt.NDArray[np.float64], cut: Callable[[int], BoxTree], wanted: int) -> int:
         """How many parts fit their byte budget with their halos, by the sample, so that all points are divided once."""

@@ -120,7 +120,9 @@ class Session(Launcher, Memory):
             queue = cl.CommandQueue(self.context, self.device)
         profile = read_profile(self.device)
         if profile.lacks:
-            raise NoDeviceError(f"device {profile.name} compiles nothing: {profile.lacks}. `clfrnn devices` says more")
+            raise NoDeviceError(
+                f"device {profile.name} cannot compile here: {profile.lacks}. `clfrnn devices` says more"
+            )
         found = find_tuning(profile)
         Launcher.__init__(self, queue, profile, found.tuning)
         #: where the tuning comes from, in words

@@ -23,7 +23,7 @@ from .configurations import (
     update,
 )
 from .published import GROUP_RATES, RADII, REFITS
-from .surfaces.kd_trees import LIBRARIES, build
+from .surfaces.kd_trees import build, libraries
 
 __all__ = ["sections"]
 
@@ -252,7 +252,7 @@ def _updates(results: Results, axes: Axes) -> Section:
         printed = REFITS.get(n)
         paper = [f"{MS * seconds:.3g}" for seconds in printed] if printed else [""] * 2
         cells = [results.text(update(axes, n, way), "update", ".3f", scale=MS) for way in UPDATES]
-        trees = [results.text(build(n, library), "build", ",.1f", scale=MS) for library in LIBRARIES]
+        trees = [results.text(build(n, library), "build", ",.1f", scale=MS) for library in libraries(results.scale)]
         rows.append([f"{n:,}", *paper, *cells, *trees])
     series = {
         way: (
@@ -269,7 +269,11 @@ def _updates(results: Results, axes: Axes) -> Section:
             "libraries on the host, by the wall clock, with leaves of 20 points in scipy and nanoflann; the paper's "
             "of ANN took 1,170 ms for a million points."
         ),
-        tables=[Table(header=("points", "paper: refit", "voxel grid", *UPDATES, *LIBRARIES), rows=rows, words=0)],
+        tables=[
+            Table(
+                header=("points", "paper: refit", "voxel grid", *UPDATES, *libraries(results.scale)), rows=rows, words=0
+            )
+        ],
         plot=Plot(
             name="update",
             caption="An update over the number of points",

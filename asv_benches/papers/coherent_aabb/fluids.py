@@ -114,7 +114,7 @@ def _springs(session: clfrnn.Session, n: int, steps: int, way: str) -> Numbers:
         return Spheres(n, session=session, method=way, **options)
 
     heap, numbers = _run(session, start, steps, way)
-    return numbers | {"height": float(heap.positions.get()[:, 2].mean())}
+    return numbers | {"height": float(1 + heap.positions.get()[:, 2].mean())}
 
 
 def _falling(session: clfrnn.Session, n: int, radius: float, steps: int, way: str) -> Numbers:

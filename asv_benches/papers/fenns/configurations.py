@@ -10,6 +10,7 @@ from ..paper import Fact, Measurement
 
 __all__ = [
     "AXES",
+    "CALLED",
     "FENNS_WAYS",
     "GRIDS",
     "NO_ROOM",
@@ -25,8 +26,9 @@ __all__ = [
 #: The side of the cube that points fill, by scenario. In scenario 2 the grids have the cells of FENNS's coarse grid.
 SCENES: Mapping[int, float] = {1: 180.0, 2: 180.0, 3: 360.0}
 
-#: Constructions of the grid by the names that the paper compares.
+#: Constructions of the grid by the names of those in the paper that they stand for, and what tables call them.
 GRIDS: Mapping[str, str] = {"Hoetzlein": "counting", "Green": "sort"}
+CALLED: Mapping[str, str] = {"Hoetzlein": "grid by counting", "Green": "grid by sorting"}
 
 #: FENNS on the paper's coarse grid, and on the one that clfrnn chooses.
 FENNS_WAYS = ("FENNS", "FENNS, default")

@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
-from ..paper import Measurement, Panel, Plot, Results, Section, Table
+from ..paper import Measurement, Panel, Plot, Results, Section, Table, range_text
 from .claims import claims
-from .configurations import AXES, NO_ROOM, SCENES, WAYS, Axes, case, grid_cells
+from .configurations import AXES, CALLED, NO_ROOM, SCENES, WAYS, Axes, case, grid_cells
 from .findings import MS, bytes_text
 from .published import DEVICES, PRINTED_WAYS, TIMES, Printed, fenns_bytes, grid_bytes
 
 __all__ = ["sections"]
+
+#: What tables call the ways.
+_NAMES = [CALLED.get(way, way) for way in WAYS]
 
 #: The radius at which times are drawn over the number of points.
 SHOWN_RADIUS = 0.5
@@ -86,7 +89,7 @@ def _panels(
             title=f"Scenario {scenario}",
             x=x,
             y="update + count (ms)",
-            series={way: line(scenario, way) for way in ways},
+            series={CALLED.get(way, way) if ways is WAYS else way: line(scenario, way) for way in ways},
             log=log,
         )
         for scenario in SCENES
@@ -106,20 +109,33 @@ def _scenario(results: Results, axes: Axes, scenario: int) -> Section:
             f"{radius:g}",
             results.text(case(axes, scenario, n, radius, "strips"), "neighbors", ".2f"),
             *(_printed(scenario, n, radius, way) for way in PRINTED_WAYS),
-            *(results.text(case(axes, scenario, n, radius, way), "step", scale=MS) for way in WAYS),
+            *(results.spread(case(axes, scenario, n, radius, way), "step", scale=MS) for way in WAYS),
         ]
         for n, radius in itertools.product(axes.sizes, axes.radii[scenario])
     ]
-    header = ["points", "r", "neighbors", *(f"paper: {way}" for way in PRINTED_WAYS), *WAYS]
+    header = ["points", "r", "neighbors", *(f"paper: {way}" for way in PRINTED_WAYS), *_NAMES]
     return Section(
         title=f"Scenario {scenario}: a cube of side {SCENES[scenario]:g}",
         note=(
             f"Milliseconds of update and count, the counterpart of table {scenario}; {cells}. The paper's are of a "
-            f"{DEVICES[0]} and of a {DEVICES[1]}. *Neighbors* are those of a point on average."
+            f"{DEVICES[0]} and of a {DEVICES[1]}. *Neighbors* are those of a point on average. Times are medians"
+            f"{_spread(results, axes, scenario)}."
         ),
         tables=[Table(header=header, rows=rows, words=0)],
         plot=_paper_plot() if scenario == 3 else None,
     )
+
+
+def _spread(results: Results, axes: Axes, scenario: int) -> str:
+    """What the medians are of, and that quartiles stand behind them, where there are any."""
+    cases = [
+        case(axes, scenario, n, radius, way)
+        for n, radius in itertools.product(axes.sizes, axes.radii[scenario])
+        for way in WAYS
+    ]
+    of = f" of {range_text((results.number(each, 'timed') for each in cases), '.0f')} steps"
+    quartiles = any(results.number(each, "step_low") is not None for each in cases)
+    return of + (", with the quartiles in brackets" if quartiles else "")
 
 
 def _paper_plot() -> Plot:
@@ -163,7 +179,7 @@ def _parts(results: Results, axes: Axes) -> Section:
             f"Milliseconds with {axes.sizes[-1]:,} points: update + count, and behind the comma the sum of all kernels "
             "of a step. What a step takes beyond that is gaps between launches."
         ),
-        tables=[Table(header=["scenario", "r", *WAYS], rows=rows, words=0)],
+        tables=[Table(header=["scenario", "r", *_NAMES], rows=rows, words=0)],
     )
 
 
@@ -194,7 +210,7 @@ def _memory(results: Results, axes: Axes) -> Section:
             f"{NO_ROOM[1]} in scenario 1 and at {NO_ROOM[3]} in scenario 3. Ours hold at most four cells a point, or "
             "wrap around a torus of two to four, and so fit."
         ),
-        tables=[Table(header=["scenario", "r", "paper's grid", "8 n + 4 m³", *WAYS], rows=rows, words=0)],
+        tables=[Table(header=["scenario", "r", "paper's grid", "8 n + 4 m³", *_NAMES], rows=rows, words=0)],
     )
 
 

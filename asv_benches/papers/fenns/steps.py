@@ -108,9 +108,11 @@ def _laps(session: clfrnn.Session, index: clfrnn.Index, points: cla.Array, most:
 
 
 def _typical(laps: list[list[Seconds]]) -> dict[str, float]:
-    """Medians over steps."""
+    """Medians over steps; of a step also the quartiles, and how many there were."""
     spans = {name: statistics.median(lap[k].span for lap in laps) for k, name in enumerate(("update", "count", "step"))}
-    return {**spans, "kernels": statistics.median(lap[-1].kernels for lap in laps), "timed": float(len(laps))}
+    low, high = np.quantile([lap[2].span for lap in laps], (0.25, 0.75)).tolist()
+    kernels = statistics.median(lap[-1].kernels for lap in laps)
+    return {**spans, "step_low": low, "step_high": high, "kernels": kernels, "timed": float(len(laps))}
 
 
 @functools.lru_cache(maxsize=1)

@@ -61,8 +61,8 @@ class Axes:
 
 #: Of the densities in its figures the paper's text names about 52 neighbors alone, and its authors' scripts for the
 #: plots in 2D leave out 200 and more (github.com/Robadob/sp-2018-08). The populations of their program are 20,000 to
-#: 3,000,000. Its models make 10,000 steps; the times of fewer are taken for as many. Keratinocytes grow from their
-#: `start` to `n` cells before they are timed.
+#: 3,000,000. Its models make 10,000 steps; a smaller scale takes the times of fewer for as many. Keratinocytes grow
+#: from their `start` to `n` cells before they are timed.
 AXES = {
     "paper": Axes(
         n=1_000_000,
@@ -71,10 +71,11 @@ AXES = {
         populations=(100_000, 250_000, 500_000, 1_000_000, 1_500_000, 2_000_000, 2_500_000, 3_000_000),
         models={
             "boids": {"n": 262_144},
+            "flame boids": {"n": 262_144},
             "pedestrians": {"n": 16_384},
             "keratinocytes": {"n": 25_000, "start": 2_778},
         },
-        model_steps=2_000,
+        model_steps=10_000,
     ),
     "small": Axes(
         n=20_000,
@@ -83,6 +84,7 @@ AXES = {
         populations=(5_000, 10_000, 20_000, 40_000),
         models={
             "boids": {"n": 16_384},
+            "flame boids": {"n": 16_384},
             "pedestrians": {"n": 16_384},
             "keratinocytes": {"n": 2_500, "start": 278},
         },
@@ -93,7 +95,12 @@ AXES = {
         steps=2,
         densities={2: (52,), 3: (20,)},
         populations=(75, 150),
-        models={"boids": {"n": 600}, "pedestrians": {"n": 60}, "keratinocytes": {"n": 60, "start": 60}},
+        models={
+            "boids": {"n": 600},
+            "flame boids": {"n": 600},
+            "pedestrians": {"n": 60},
+            "keratinocytes": {"n": 60, "start": 60},
+        },
         model_steps=2,
     ),
 }

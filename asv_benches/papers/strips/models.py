@@ -16,6 +16,7 @@ from clfrnn.models import Boids, Keratinocytes, Model, Pedestrians
 from ...benchmarks.common import has_event_times
 from ..clock import seconds_of, unprofiled
 from ..paper import Measurement
+from .flame_boids import FlameBoids
 
 __all__ = ["measure"]
 
@@ -45,6 +46,7 @@ def measure(session: clfrnn.Session, measurement: Measurement) -> dict[str, floa
         model.step()
         watch.count()
     numbers |= {stage: seconds / steps for stage, seconds in watch.seconds.items()}
+    numbers["search"] = sum(watch.seconds.values()) / steps
     numbers |= {"actors_end": float(model.n), "neighbors_end": _neighbors(model)}
     del model, watch
     plain = begin(unprofiled(session), facts)
@@ -58,12 +60,14 @@ def measure(session: clfrnn.Session, measurement: Measurement) -> dict[str, floa
     return numbers
 
 
-def begin(session: clfrnn.Session, facts: dict[str, Any]) -> Model:
+def begin(session: clfrnn.Session, facts: dict[str, Any]) -> Model | FlameBoids:
     """The model of a measurement, where its timing begins."""
     n = int(facts["n"])
     options = {"session": session, **{name: facts[name] for name in ("method", "bin_width") if name in facts}}
     if facts["model"] == "boids":
         return Boids(n, dim=3, neighbors=BOID_NEIGHBORS, **options)
+    if facts["model"] == "flame boids":
+        return FlameBoids(n, neighbors=BOID_NEIGHBORS, **options)
     if facts["model"] == "pedestrians":
         density = PEDESTRIAN_NEIGHBORS / (math.pi * PEDESTRIAN_RADIUS**2)
         return Pedestrians(n, density=density, radius=PEDESTRIAN_RADIUS, **options)
@@ -75,7 +79,7 @@ def begin(session: clfrnn.Session, facts: dict[str, Any]) -> Model:
     raise AssertionError(f"after {skin.steps_done:,} steps there are {skin.n:,} cells and not {n:,}")
 
 
-def _neighbors(model: Model) -> float:
+def _neighbors(model: Model | FlameBoids) -> float:
     """The mean number of neighbors in the model's index; of keratinocytes, in that of the contacts."""
     return float(model.index.count().get().mean())
 
@@ -86,7 +90,7 @@ class Watch:
     Without event times, each is waited for and wall time stands in.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model | FlameBoids) -> None:
         self.session = model.session
         self.seconds = {"query": 0.0, "construction": 0.0}
         self._launched: list[tuple[str, list[cl.Event]]] = []

@@ -58,7 +58,7 @@ def take_weights(value: Any, n: int) -> npt.NDArray[np.float64]:
     if (bad := ~(np.abs(weights) <= largest)).any():
         row = int(np.argmax(bad))
         raise InvalidInputError(
-            f"expected finite numbers up to {largest:.2g}, whose sums float64 holds, got {weights[row]} for point "
+            f"expected finite numbers up to {largest:.2g}, whose sums float64 holds, got {weights[row]} in row "
             f"{row}; divide weights by one number, and min_samples too",
             argument="sample_weight",
         )

@@ -33,7 +33,8 @@ def check_budget(
         raise DeviceMemoryError(
             f"max_bytes: the list of {pairs:,} pairs needs {needed:,} bytes, {max_bytes:,} were allowed. Nothing was "
             "truncated. With index = clfrnn.build_index(points, radius), "
-            f"index.query_blocks(max_bytes={max_bytes}) gives it in parts, and index.count() needs no list",
+            f"index.query_blocks(max_bytes={max_bytes}) gives it in parts if no row alone needs more; index.count() "
+            "needs no list",
             needed=needed,
             available=max_bytes,
         )

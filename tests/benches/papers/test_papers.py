@@ -348,15 +348,22 @@ def test_the_shares_and_speed_ups_of_whole_models():
     """Of boids by the original: half of the run is query, a fifth construction; the other ways are quicker."""
     axes = strips.AXES["paper"]
     numbers = {
-        strips.model_case(axes, "boids", way): {"query": query, "construction": 2e-3, "total": query + 5e-3}
+        strips.model_case(axes, "boids", way): {
+            "query": query,
+            "construction": 2e-3,
+            "search": query + 2e-3,
+            "total": query + 5e-3,
+        }
         for way, query in (("original", 5e-3), ("strips 0.5", 4e-3), ("default", 2e-3))
     }
     results = Results(scale="paper", plan=strips.plan("paper"), numbers=numbers, failures={})
     _, shares, *_, whole = papers.PAPERS["strips"].sections(results)
-    assert [row[4:] for row in shares.tables[0].rows] == [("50 %", "20 %", "30 %"), ("-", "-", "-"), ("-", "-", "-")]
-    assert shares.tables[0].rows[1][1:4] == ("52 %", "33 %", "15 %")
+    assert [row[4:] for row in shares.tables[0].rows] == [("50 %", "20 %", "30 %"), *[("-", "-", "-")] * 3]
+    assert shares.tables[0].rows[2][1:4] == ("52 %", "33 %", "15 %")
     rows = {row[:2]: row[5:] for row in whole.tables[0].rows}
     assert rows["boids", "query"] == ("50.00", "40.00", "1.25x", "20.00", "2.50x")
+    assert rows["boids", "search"] == ("70.00 (70 %)", "60.00 (67 %)", "1.17x", "40.00 (57 %)", "1.75x")
+    assert whole.tables[0].rows[2][2:5] == ("751.62", "653.58", "1.15x")
     assert rows["boids", "total"] == ("100.00", "90.00", "1.11x", "70.00", "1.43x")
     assert set(rows["keratinocytes", "total"]) == {"-"}
 
@@ -376,6 +383,25 @@ def test_a_watch_adds_up_visits_and_updates_of_both_indexes(session):
     assert stages == ["query", "query", "construction", "construction"] * 2
     assert min(watch.seconds.values()) > 0
     assert np.array_equal(model.positions.get(), alike.positions.get())
+
+
+def test_boids_of_flame_gpu_part_match_and_stay_in_their_cube(session):
+    """By numpy: two that are too near, one alone, and one at a wall."""
+    flock = importlib.import_module("asv_benches.papers.strips.flame_boids")
+    boids = flock.FlameBoids(4, neighbors=1e-3, session=session, method="brute_force")
+    half = boids.half
+    place = np.float32([[0, 0, 0], [0.004, 0, 0], [0.2, 0.2, 0.2], [half - 1e-5, -0.2, 0]])
+    speed = np.float32([[0.6, 0, 0], [0, 0.7, 0], [0, 0, 3], [1, 0, 0]])
+    boids.positions.set(place), boids.velocities.set(speed), boids.index.update(boids.positions)
+    boids.step()
+    push = 10 * 0.004 * (1 - 0.4) ** 2
+    first = speed[0] + 0.15 * (np.float64([-push + 0.055 * 0.004, 0, 0]) + 0.015 * speed[1] - speed[0])
+    found = boids.velocities.get()
+    assert found[0] == pytest.approx(first, abs=1e-6)
+    assert found[2] == pytest.approx([0, 0, 1], abs=1e-6)
+    assert found[3] == pytest.approx([0.95, 0, 0], abs=1e-6)
+    assert boids.positions.get()[0] == pytest.approx(0.0005 * first, abs=1e-7)
+    assert np.abs(boids.positions.get()).max() <= half
 
 
 def test_keratinocytes_grow_before_they_are_timed(session):

@@ -318,7 +318,10 @@ def test_pictures_want_a_package_and_a_format(place, cloud, tmp_path, monkeypatc
         (("--box", "1,1,1", "--periodic", "3"), "expected axes of points in 3D"),
         (("--plot", "no/such/folder.png"), "--plot: there is no folder no/such; make it first"),
         (("-o", "no/such/folder.npz"), "--output: there is no folder no/such; make it first"),
-        (("--distances",), "--distances: is of a list, which goes to a file; name one, as in -o neighbors.npz"),
+        (
+            ("--distances",),
+            "--distances: it is of a list, which is written to a file; name one, as in -o neighbors.npz",
+        ),
     ],
 )
 def test_wrong_usage(cloud, said, message):

@@ -10,6 +10,7 @@ from conftest import assert_same, counts_of
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.parts import PartList, assign, join, split
+from clfrnn.parts.rows import survey
 
 RADIUS = 0.11
 
@@ -107,6 +108,12 @@ def test_loads_are_balanced(parts):
     assert max(loads) < 1.1 * weights.sum() / parts
 
 
+def test_samples_grow_with_the_number_of_parts():
+    points = np.zeros((200_000, 1), np.float32)
+    assert len(survey(points, "points").sample) == pytest.approx(1 << 16, rel=1e-3)
+    assert len(survey(points, "points", parts=100).sample) == pytest.approx(100 << 10, rel=1e-3)
+
+
 @pytest.mark.parametrize("many", [0, 1, 3])
 def test_more_parts_than_points(many):
     points = np.arange(2.0 * many).reshape(many, 2)
@@ -199,9 +206,10 @@ def test_lists_of_another_search_are_not_joined():
         assert caught.value.argument == "results"
 
 
-def test_split_and_assign_need_numpy_alone():
+def test_split_assign_and_join_need_numpy_alone():
     code = (
-        "import sys; from clfrnn.parts import assign, split; p = [[0.0], [1.0]]; assign(p, split(p, 2), 1.0); "
+        "import sys; from clfrnn.parts import assign, join, split; p = [[0.0], [1.0]]; assign(p, split(p, 2), 1.0); "
+        "assert len(join([])) == 0; "
         "print(sorted({'pyopencl', 'mako'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

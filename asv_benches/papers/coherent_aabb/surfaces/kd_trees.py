@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -22,7 +23,7 @@ from ..steps import DisagreementError
 from .measurements import grid
 from .statues import FIELDS, SCALES_OF_STATUES, Field, Sizes
 
-__all__ = ["EXPERIMENTS", "LIBRARIES", "build", "field", "measure", "plan"]
+__all__ = ["EXPERIMENTS", "build", "field", "libraries", "measure", "plan"]
 
 Array = np.ndarray[Any, Any]
 
@@ -69,7 +70,7 @@ def _nanoflann_tree(library: Any, points: Array) -> Any:
 
 
 def _nanoflann_nearest(tree: Any, queries: Array, _: float) -> tuple[Array, Array]:
-    distances, indices = tree.kneighbors(queries, n_jobs=-1)
+    distances, indices = tree.kneighbors(queries, n_jobs=os.cpu_count() or 1)
     return distances[:, 0], indices[:, 0]
 
 
@@ -84,8 +85,10 @@ LIBRARIES: Mapping[str, Library] = {
     "Open3D": Library("open3d", "open3d", _open3d_tree, _open3d_nearest),
 }
 
-#: For tests, which have no other.
-TINY = ("scipy",)
+
+def libraries(scale: str) -> list[str]:
+    """The libraries of a scale; tests have scipy alone."""
+    return ["scipy"] if scale == "tiny" else list(LIBRARIES)
 
 
 def build(n: int, library: str) -> Measurement:
@@ -116,10 +119,10 @@ BUILT = {
 
 def plan(scale: str) -> list[Measurement]:
     """Every library once."""
-    sizes, libraries = SCALES_OF_STATUES[scale], TINY if scale == "tiny" else LIBRARIES
+    sizes = SCALES_OF_STATUES[scale]
     return [
-        *(build(n, library) for n in BUILT[scale] for library in libraries),
-        *(field(sizes, one, library) for one in FIELDS for library in libraries),
+        *(build(n, library) for n in BUILT[scale] for library in libraries(scale)),
+        *(field(sizes, one, library) for one in FIELDS for library in libraries(scale)),
     ]
 
 

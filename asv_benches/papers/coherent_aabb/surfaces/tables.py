@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from ...paper import Measurement, Panel, Plot, Results, Section, Table, range_text
 from ...shapes import DIAGONAL, NOISE
-from .kd_trees import LIBRARIES
 from .kd_trees import field as kd_field
+from .kd_trees import libraries
 from .statues import ANN, FIELDS, KITTEN, SCALES_OF_STATUES, SMOOTHED, WAYS, Sizes, field, smoothing, wlop
 
 __all__ = ["sections"]
@@ -177,16 +177,20 @@ def _tables(
 
 def _libraries(results: Results, sizes: Sizes) -> Table:
     """Table 3 by libraries that are in the place of ANN."""
+    names = libraries(results.scale)
     rows = [
         [
             f"{one.model}, {one.points:,}",
             f"{MS * ANN[one.model]:,.0f}",
             results.text(field(sizes, one, WAYS[0]), "wall", ",.1f", scale=MS),
-            *(results.text(kd_field(sizes, one, library), "wall", ",.0f", scale=MS) for library in LIBRARIES),
+            *(
+                results.text(kd_field(sizes, one, library), "wall", ",.0f", scale=MS)
+                for library in libraries(results.scale)
+            ),
         ]
         for one in FIELDS
     ]
-    return Table(header=("model, points", "paper: ANN", f"{WAYS[0]}: wall", *LIBRARIES), rows=rows)
+    return Table(header=("model, points", "paper: ANN", f"{WAYS[0]}: wall", *names), rows=rows)
 
 
 def _cells(results: Results, row: Row, name: str) -> list[str]:
