@@ -237,7 +237,7 @@ def read_cloud(path: Path, *, frame: int = 0, skip_nan: bool = False, **given: A
     if isinstance(reader, FrameFormat):
         with _in_memory(path):
             chosen, position, total = reader.choose(path, frame)
-            return _parsed(reader, chosen, options, place=(position, total), skip_nan=skip_nan)
+            return _parsed(reader, chosen, options, at=(position, total), skip_nan=skip_nan)
     if frame not in (0, -1):
         raise InvalidInputError(
             f"expected 0, as {label(path)} has one frame, got {shown_value(frame)}; leave it out", argument="frame"
@@ -267,16 +267,16 @@ def _each(reader: FrameFormat, path: Path, options: dict[str, Any], *, total: in
                     f"{label(path)}: expected {total:,} frames, as it had when reading began, got {position:,}; it has "
                     "changed meanwhile: read it again"
                 )
-            cloud = _parsed(reader, frame, options, place=(position, total), skip_nan=skip_nan)
+            cloud = _parsed(reader, frame, options, at=(position, total), skip_nan=skip_nan)
         yield cloud
 
 
 def _parsed(
-    reader: FrameFormat, frame: Frame, options: dict[str, Any], *, place: tuple[int, int], skip_nan: bool
+    reader: FrameFormat, frame: Frame, options: dict[str, Any], *, at: tuple[int, int], skip_nan: bool
 ) -> Cloud:
-    """What a frame says, checked; its `place` is its position and the number of all frames."""
+    """What a frame says, checked; `at` are its position and the number of all frames."""
     checked = _with_cell(frame.path, _finite(frame.path, reader.parse(frame, **options), skip_nan=skip_nan))
-    return dataclasses.replace(checked, frame=place[0], frames=place[1])
+    return dataclasses.replace(checked, frame=at[0], frames=at[1])
 
 
 def _reader_with(path: Path, given: dict[str, Any]) -> tuple[Callable[..., Cloud] | FrameFormat, dict[str, Any]]:

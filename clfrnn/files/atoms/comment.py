@@ -124,9 +124,9 @@ def _bare(word: str) -> str:
     return word[1:-1] if word[:1] == "{" else word
 
 
-def _value(place: tuple[Path, int], keys: Keys, name: str, right: Callable[[str], bool]) -> str | None:
+def _value(at: tuple[Path, int], keys: Keys, name: str, right: Callable[[str], bool]) -> str | None:
     """The value of a key; where it is not there, that of the only key in other letters whose value is `right`."""
-    path, line = place
+    path, line = at
     values = keys.get(name)
     if values is None:
         alike = [each for key, found in keys.items() if key.lower() == name.lower() for each in found]
@@ -145,11 +145,11 @@ def _nine(text: str) -> list[float] | None:
     return [float(word) for word in words] if len(words) == 9 and all(map(is_number, words)) else None
 
 
-def _flags(place: tuple[Path, int], text: str | None) -> tuple[bool, ...] | None:
+def _flags(at: tuple[Path, int], text: str | None) -> tuple[bool, ...] | None:
     """Which lattice vectors repeat, as three words say it, or one for all of them."""
     if text is None:
         return None
-    path, line = place
+    path, line = at
     words = [word.lower().strip("\"'") for word in re.sub(r"[\[\](){},]", " ", text).split()]
     if len(words) == 1 and re.fullmatch(r"[tf01]{3}", words[0]):
         words = list(words[0])
