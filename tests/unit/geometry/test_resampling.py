@@ -81,7 +81,9 @@ def test_noise_falls_by_the_default_radius(session, dim):
 
     assert noise() < 0.5 * apart / 4 < apart / 4 < noise(radius=2 * apart)
     for few in (0, 1):
-        with pytest.raises(clfrnn.InvalidInputError, match=f"radius: expected a number, as no radius follows from {few} "):
+        with pytest.raises(
+            clfrnn.InvalidInputError, match=f"radius: expected a number, as no radius follows from {few} "
+        ):
             wlop(points, few, session=session)
 
 
