@@ -310,6 +310,8 @@ def test_an_error_in_a_part_is_raised(session, edges):
         ({"box": (1.0,)}, "box"),
         ({"method": "octree"}, "method"),
         ({"sort": "id"}, "sort"),
+        ({"half": True, "radius": [0.5, 0.1, 0.2, 0.3], "parts": 3}, "half"),
+        ({"half": True, "queries": np.zeros((2, 2), np.float32)}, "half"),
         ({"where": clfrnn.Condition("i < j")}, "where"),
         ({"batch": [0, 1]}, "batch"),
         ({"session": clfrnn.default_session}, "session"),
