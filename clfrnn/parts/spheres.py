@@ -80,8 +80,8 @@ class Spheres(SphereScene):
     InvalidInputError, TypeError
         As for :class:`clfrnn.models.Spheres`.
     DeviceMemoryError
-        The devices do not hold all parts at the same time, while spheres are divided twice; they are then where they
-        were before the step.
+        A device does not hold its parts, each of which is there twice while spheres are divided anew. All spheres are
+        then where they were before the step, which may be taken again.
 
     Notes
     -----
@@ -215,6 +215,8 @@ class Spheres(SphereScene):
         ended = time.perf_counter()
         if farthest <= self._slack:
             self._each(lambda held: held.take(self._sent), self._held)
+            for held in self._held:  # not before all have taken theirs: each may fail
+                held.swap()
             divided = False
         else:
             moved = self._gathered(lambda held: held.particles.moved.get())
@@ -256,7 +258,7 @@ class Spheres(SphereScene):
         return whole
 
     def _energies(self) -> npt.NDArray[Any]:
-        return self._gathered(lambda held: self._energies_of(held.particles))
+        return self._gathered(lambda held: self._energies_of(held.settled()))
 
 
 class _Held:
@@ -269,6 +271,7 @@ class _Held:
 
     def __init__(self, *, part: Part, session: Session, particles: Particles, sent: npt.NDArray[Any]) -> None:
         self.part, self.session, self.particles = part, session, particles
+        self._is_ahead = False
         rows = part.rows
         #: where the spheres that it owns stand among its spheres
         self.places = np.searchsorted(rows, part.owned)
@@ -288,7 +291,7 @@ class _Held:
 
     def step(self, function: NeighborFunction, numbers: dict[str, Any], sent: npt.NDArray[Any]) -> float:
         """Compute the next state, write what others need into `sent`, and return how far a sphere has moved."""
-        particles = self.particles
+        particles = self.settled()
         if not len(self.part.owned):
             return 0.0
         given: dict[str, Any] = {"leaves": self._leaves, "outgoing": self._out, "before": self._before}
@@ -298,14 +301,26 @@ class _Held:
         return float(self._gone.max())
 
     def take(self, sent: npt.NDArray[Any]) -> None:
-        """Take the spheres of the halo as their owners have moved them, and make the next state the current one."""
+        """Take the spheres of the halo as their owners have moved them, and index where all are next."""
         particles = self.particles
         if len(self._reads):
             self._in.set(sent[self._reads])
             given: dict[str, Any] = {"comes": self._comes, "incoming": self._in, "checked": False}  # as above
             particles.visit(_taking(particles.index.dim), moved=particles.moved, changed=particles.changed, **given)
+        self._is_ahead = True
         particles.index.update(particles.moved)
-        particles.swap()
+
+    def swap(self) -> None:
+        """Make the next state the current one."""
+        self.particles.swap()
+        self._is_ahead = False
+
+    def settled(self) -> Particles:
+        """Its spheres, indexed where they are: the index is ahead of them where another part has failed in a step."""
+        if self._is_ahead:
+            self.particles.index.update(self.particles.positions)
+            self._is_ahead = False
+        return self.particles
 
 
 def _shortest_edge(boxes: npt.NDArray[np.float64], places: npt.NDArray[np.float64]) -> float:

@@ -116,6 +116,27 @@ def test_a_division_that_a_device_refuses(session):
     assert_same_state(model, one)
 
 
+def test_a_step_that_one_part_refuses(session, monkeypatch):
+    """When others have indexed where their spheres go: none has moved, and the step is taken later."""
+    given = {"dim": 2, "repeatable": True}
+    one, model = models.Spheres(N, session=session, **given), Spheres(N, sessions=[session], parts=3, **given)
+    for each in (one, model):
+        each.step(3)
+    energy = model.energy()
+
+    def refused(points):
+        raise clfrnn.DeviceMemoryError("no more")
+
+    with monkeypatch.context() as patch, pytest.raises(clfrnn.DeviceMemoryError, match="no more"):
+        patch.setattr(model._held[1].particles.index, "update", refused)
+        model.step()
+    assert_same_state(model, one)
+    assert model.energy() == energy
+    for each in (one, model):
+        each.step(20)
+    assert_same_state(model, one)
+
+
 def test_more_parts_than_spheres_and_no_threads_left(session):
     before = threading.active_count()
     model = Spheres(2, dim=2, sessions=some_of(session, 2), parts=9)
