@@ -7,7 +7,7 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
+from ..host.interrupts import interrupts_held_back
 from ..models.spheres.contacts import move
 from ..models.spheres.particles import Particles
 from ..models.spheres.scene import SphereScene
@@ -235,7 +236,10 @@ class Spheres(SphereScene):
     def _each(
         self, function: Callable[[Any], Found], given: Sequence[Any], sessions: Sequence[Session] | None = None
     ) -> list[Found]:
-        """What a function returns for each part: those of a session in one thread, one after the other."""
+        """What a function returns for each part: those of a session in one thread, one after the other.
+
+        Where it raises, or the call is interrupted, all threads have come to their end before this call does.
+        """
         sessions = [held.session for held in given] if sessions is None else sessions
         results: list[Any] = [None] * len(given)
 
@@ -244,9 +248,15 @@ class Spheres(SphereScene):
                 if sessions[k] is session:
                     results[k] = function(each)
 
-        together = map if self._threads is None else self._threads.map
-        for _ in together(serve, self._sessions):
-            pass
+        if self._threads is None:
+            for session in self._sessions:
+                serve(session)
+            return results
+        with interrupts_held_back():
+            served = [self._threads.submit(serve, session) for session in self._sessions]
+            wait(served)
+        for each in served:
+            each.result()
         return results
 
     def _gathered(self, array_of: Callable[[_Held], npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -1,6 +1,7 @@
 """The Spheres model in parts: the trajectory of one device, to the last bit, where sums have an order."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -127,14 +128,40 @@ def test_a_step_that_one_part_refuses(session, monkeypatch):
     def refused(points):
         raise clfrnn.DeviceMemoryError("no more")
 
-    with monkeypatch.context() as patch, pytest.raises(clfrnn.DeviceMemoryError, match="no more"):
+    with monkeypatch.context() as patch:
         patch.setattr(model._held[1].particles.index, "update", refused)
-        model.step()
+        with pytest.raises(clfrnn.DeviceMemoryError, match="no more"):
+            model.step()
     assert_same_state(model, one)
     assert model.energy() == energy
     for each in (one, model):
         each.step(20)
     assert_same_state(model, one)
+
+
+def test_an_error_of_one_device_waits_for_the_others(session, monkeypatch):
+    """No thread works on spheres behind the call that failed."""
+    model = Spheres(N, dim=2, sessions=some_of(session, 2))
+    if not session.profile.concurrent:
+        pytest.skip("the devices take turns")
+    first, second = model._held
+    late, begun = [], threading.Event()
+
+    def refused(*_):
+        begun.wait(10)
+        raise clfrnn.DeviceMemoryError("no more")
+
+    def slow(*_):
+        begun.set()
+        time.sleep(0.1)
+        late.append(second)
+        return 0.0
+
+    monkeypatch.setattr(first, "step", refused)
+    monkeypatch.setattr(second, "step", slow)
+    with pytest.raises(clfrnn.DeviceMemoryError, match="no more"):
+        model.step()
+    assert late == [second]
 
 
 def test_more_parts_than_spheres_and_no_threads_left(session):
