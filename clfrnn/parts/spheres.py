@@ -140,7 +140,8 @@ class Spheres(SphereScene):
     @property
     def parts(self) -> list[Part]:
         """The spheres that each part owns now, and those of its halo."""
-        return [held.part for held in self._held]
+        with self._lock:
+            return [held.part for held in self._held]
 
     @property
     def slack(self) -> float:
@@ -261,11 +262,12 @@ class Spheres(SphereScene):
 
     def _gathered(self, array_of: Callable[[_Held], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """The rows of the spheres that each part owns, in the order of the spheres' numbers."""
-        found = self._each(lambda held: array_of(held)[held.places], self._held)
-        whole: npt.NDArray[Any] = np.empty((self.n, *found[0].shape[1:]), self.dtype)
-        for held, rows in zip(self._held, found, strict=True):
-            whole[held.part.owned] = rows
-        return whole
+        with self._lock:
+            found = self._each(lambda held: array_of(held)[held.places], self._held)
+            whole: npt.NDArray[Any] = np.empty((self.n, *found[0].shape[1:]), self.dtype)
+            for held, rows in zip(self._held, found, strict=True):
+                whole[held.part.owned] = rows
+            return whole
 
     def _energies(self) -> npt.NDArray[Any]:
         return self._gathered(lambda held: self._energies_of(held.settled()))

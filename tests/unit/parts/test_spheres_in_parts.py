@@ -9,6 +9,7 @@ from conftest import before_allocations, own_session
 
 import clfrnn
 from clfrnn import models
+from clfrnn.models.spheres.particles import Particles
 from clfrnn.parts.spheres import Spheres
 
 N = 120
@@ -162,6 +163,24 @@ def test_an_error_of_one_device_waits_for_the_others(session, monkeypatch):
     with pytest.raises(clfrnn.DeviceMemoryError, match="no more"):
         model.step()
     assert late == [second]
+
+
+def test_another_thread_sees_whole_steps(session, monkeypatch):
+    """Positions that it reads while half of the parts have swapped their states are those after the step."""
+    model = Spheres(N, dim=2, sessions=[session], parts=2)
+    swap, seen = Particles.swap, []
+    reader = threading.Thread(target=lambda: seen.append(model.positions))
+
+    def read_between(particles):
+        if particles is model._held[1].particles:
+            reader.start()
+            reader.join(0.3)  # without a lock it ends at once
+        swap(particles)
+
+    monkeypatch.setattr(Particles, "swap", read_between)
+    model.step()
+    reader.join()
+    assert np.array_equal(seen[0], model.positions)
 
 
 def test_more_parts_than_spheres_and_no_threads_left(session):
