@@ -65,7 +65,8 @@ class Spheres(SphereScene):
     ----------
     n : number of spheres, at least 1
     sessions : a :class:`clfrnn.Session` for each device; the default session when not given
-    parts : number of parts; by default one for each session
+    parts : number of parts; by default one for each session. There are fewer where spheres at the same place cannot be
+        parted
     **given : as for :class:`clfrnn.models.Spheres`, but `session`
 
     Attributes
@@ -187,7 +188,9 @@ class Spheres(SphereScene):
         boxes = bisect(places, np.ones(len(places)), min(self._wanted, self.n))
         slack = max(_SLACK * self.radius, _SLACK_OF_EDGE * _shortest_edge(boxes, places))
         reach = float(self._axes.reach(2 * self.radius + 2 * slack, self.dtype, 0.0))
-        parts = assign_rows(positions, BoxTree(boxes, self._axes, reach), "positions")
+        tree = BoxTree(boxes, self._axes, reach)
+        # Between spheres at the same place there is no cut, so a box may be empty.
+        parts = [part for part in assign_rows(positions, tree, "positions") if len(part.owned)]
         sent = np.unique(np.concatenate([part.halo for part in parts]))
         sessions = [self._sessions[k % len(self._sessions)] for k in range(len(parts))]
 
@@ -304,8 +307,6 @@ class _Held:
     def step(self, function: NeighborFunction, numbers: dict[str, Any], sent: npt.NDArray[Any]) -> float:
         """Compute the next state, write what others need into `sent`, and return how far a sphere has moved."""
         particles = self.settled()
-        if not len(self.part.owned):
-            return 0.0
         given: dict[str, Any] = {"leaves": self._leaves, "outgoing": self._out, "before": self._before}
         given |= {"gone": self._gone, "checked": False}  # of `outgoing`, only the places of `leaves` are written
         particles.visit(function, moved=particles.moved, changed=particles.changed, **given, **numbers)

@@ -98,6 +98,20 @@ def test_spheres_that_touch_more_than_are_remembered(session):
     assert np.abs(loose.positions.get() - one.positions.get()).max() < 1e-4
 
 
+@pytest.mark.parametrize("places", [1, 2])
+def test_spheres_at_the_same_place_are_in_one_part(session, places):
+    given = {"dim": 2, "repeatable": True}
+    one, model = models.Spheres(6, session=session, **given), Spheres(6, sessions=[session], parts=4, **given)
+    positions = np.full((6, 2), 0.25)
+    positions[6 // places :] = 0.5
+    for each in (one, model):
+        each.place(positions)
+        each.step(3)
+    assert_same_state(model, one)
+    assert model.energy() == one.energy()
+    assert len(model.parts) == places
+
+
 def test_a_division_that_a_device_refuses(session):
     """The spheres stay where they were, and the step is taken when there is memory for it."""
     given = {"dim": 2, "repeatable": True}
