@@ -196,7 +196,8 @@ class Spheres(SphereScene):
 
         def hold(given: tuple[Part, Session]) -> _Held:
             part, session = given
-            particles = Particles(positions[part.rows], self.radius, session=session, options=self._options)
+            named: dict[str, Any] = {"ordered": self._ordered, "session": session, "options": self._options}
+            particles = Particles(positions[part.rows], self.radius, **named)
             particles.velocities.set(velocities[part.rows])
             return _Held(part=part, session=session, particles=particles, sent=sent)
 
@@ -319,7 +320,8 @@ class _Held:
         if len(self._reads):
             self._in.set(sent[self._reads])
             given: dict[str, Any] = {"comes": self._comes, "incoming": self._in, "checked": False}  # as above
-            particles.visit(_taking(particles.index.dim), moved=particles.moved, changed=particles.changed, **given)
+            given |= {"moved": particles.moved, "changed": particles.changed}
+            particles.index.visit(_taking(particles.index.dim), **given)
         self._is_ahead = True
         particles.index.update(particles.moved)
 
@@ -368,8 +370,7 @@ def _step(dim: int, *, ordered: bool) -> NeighborFunction:
 def _taking(dim: int) -> NeighborFunction:
     """A function that looks at no neighbors, and takes the spheres of a halo."""
     return NeighborFunction(
-        arguments="global const int *comes, global const real *incoming, global real *moved, global real *changed, "
-        "global const real *positions, global const real *velocities",
+        arguments="global const int *comes, global const real *incoming, global real *moved, global real *changed",
         state="reach2 = -1;",
         finish=f"""
             if (comes[i] >= 0) {{
