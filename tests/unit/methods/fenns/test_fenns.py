@@ -524,9 +524,10 @@ def test_a_crowd_in_local_grids(session, dim, dtype):
         pytest.skip("this driver takes long for a kernel in the arrangement for a GPU; kinds of lists need these, too")
     points, radius = crowded(dim, dtype), 0.02 if dim == 3 else 0.01
     index = clfrnn.build_index(points, radius, method="fenns", coarse_shape=3, session=in_groups(session))
-    held = structure_of(index)._counts()
+    structure = structure_of(index)
+    held = structure._counts.now(structure._placed.cells.sections)
     assert held[held > 0].min() <= 16
-    assert held.max() > structure_of(index).config.tile == 32
+    assert held.max() > structure.config.tile == 32
     for moved in (points, points[::-1].copy()):
         index.update(moved)
         for include_self in (False, True):
