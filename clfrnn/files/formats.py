@@ -25,6 +25,7 @@ from .atoms.xdatcar import XDATCAR
 from .atoms.xyz import XYZ, lines_of_table
 from .cloud import Cloud
 from .contents import PACKED, STANDARD_INPUT, inner_ending, label, reading, shown
+from .elements import spelled
 from .frames import Frame, FrameFormat
 from .meshes import read_obj, read_off
 from .names import LEAVING_OUT
@@ -244,7 +245,7 @@ def read_cloud(path: Path, *, frame: int = 0, skip_nan: bool = False, **given: A
         )
     with _in_memory(path):
         cloud = reader(path, **options)
-    return _with_cell(path, _finite(path, cloud, skip_nan=skip_nan))
+    return _checked(path, cloud, skip_nan=skip_nan)
 
 
 def read_frames(path: Path, *, skip_nan: bool = False, **given: Any) -> Iterator[Cloud]:
@@ -275,7 +276,7 @@ def _parsed(
     reader: FrameFormat, frame: Frame, options: dict[str, Any], *, at: tuple[int, int], skip_nan: bool
 ) -> Cloud:
     """What a frame says, checked; `at` are its position and the number of all frames."""
-    checked = _with_cell(frame.path, _finite(frame.path, reader.parse(frame, **options), skip_nan=skip_nan))
+    checked = _checked(frame.path, reader.parse(frame, **options), skip_nan=skip_nan)
     return dataclasses.replace(checked, frame=at[0], frames=at[1])
 
 
@@ -342,6 +343,13 @@ def _reader(path: Path) -> Callable[..., Cloud] | FrameFormat | None:
         name = path.name.upper()
         return next((reader for begin, reader in _BEGINNINGS.items() if name.startswith(begin)), None)
     return found
+
+
+def _checked(path: Path, cloud: Cloud, *, skip_nan: bool) -> Cloud:
+    """What a reader found, with the usual spelling of elements; refuses what no search could take."""
+    if cloud.species is not None:
+        cloud = dataclasses.replace(cloud, species=spelled(cloud.species))
+    return _with_cell(path, _finite(path, cloud, skip_nan=skip_nan))
 
 
 def _finite(path: Path, cloud: Cloud, *, skip_nan: bool) -> Cloud:
