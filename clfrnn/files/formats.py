@@ -75,6 +75,9 @@ _BEGINNINGS: Mapping[str, Callable[..., Cloud] | FrameFormat] = {
     "DUMP.": LAMMPS,
 }
 
+#: Endings of formats of frames that other packages read.
+_BINARY_TRAJECTORIES = (".xtc", ".trr", ".dcd")
+
 #: Readers of texts that have columns to choose from, and the options of readers that have any.
 _WITH_COLUMNS = (read_table, XYZ)
 _OPTIONS: Mapping[Any, tuple[str, ...]] = {
@@ -135,7 +138,11 @@ def read(
             argument="frame",
         )
     name = _path(path)
-    return _searchable(name, read_cloud(name, frame=position, columns=_columns(columns), skip_nan=skip_nan))
+    cloud = _searchable(name, read_cloud(name, frame=position, columns=_columns(columns), skip_nan=skip_nan))
+    if position or cloud.frames == 1:
+        return cloud
+    note = f"{label(name)}: this is the first of {cloud.frames:,} frames; clfrnn.files.frames reads each of them"
+    return dataclasses.replace(cloud, notes=(*cloud.notes, note))
 
 
 def frames(
@@ -286,6 +293,11 @@ def _reader_with(path: Path, given: dict[str, Any]) -> tuple[Callable[..., Cloud
     if path.suffix.lower() in PACKED and reader not in (None, *_OF_TEXT):
         packed = PACKED[path.suffix.lower()].program
         raise InvalidInputError(f"{path}: expected a text where {packed} packed it, got {path.name}; unpack it first")
+    if reader is None and inner_ending(path) in _BINARY_TRAJECTORIES:
+        raise InvalidInputError(
+            f"{path}: binary trajectories ({', '.join(_BINARY_TRAJECTORIES)}) are not read; read it with the package "
+            "MDAnalysis, and pass the positions of each frame and its triclinic_dimensions as cell"
+        )
     if reader is None:
         raise InvalidInputError(
             f"{path}: expected a name that ends in {', '.join(sorted(FORMATS))}, or begins with POSCAR, CONTCAR, "
