@@ -83,6 +83,11 @@ class PairCounts(_Histogram):
         -----
         The point itself counts among the n. So for points without ``include_self``, evenly spread ones have
         ``(n - 1) / n`` and not 1.
+
+        m and n are all queries and points, also where a condition (``where``) leaves pairs out, as which points it
+        leaves out cannot be known. A condition that chooses one species of several makes the function too small: pass
+        the points of that species, and those of the other as `queries`, or multiply by ``m * n`` over the number of
+        pairs that can satisfy the condition.
         """
         if self._density is None:
             raise InvalidInputError(

@@ -14,25 +14,31 @@ Array = np.ndarray[Any, Any]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Cloud:
-    """Points of a file, and what the file says of them."""
+    """Points of a file, and what the file says of them.
 
-    #: (n, dim), in the unit and the order of the file; of a text float64, else in the dtype of the file
+    Attributes
+    ----------
+    points : (n, dim), in the unit and the order of the file; of a text float64, else in the dtype of the file
+    cell : (3, 3) float64, the lattice vectors as rows, in the unit of the points; None where the file has none
+    periodic : for each lattice vector whether it repeats; without a cell False for each axis
+    unit : the unit of the coordinates, as "Å" or "nm", where the format defines one; else None
+    species : (n,) str, what the file says of the chemical element of each atom, with symbols as usually spelled ("Si"
+        for SI); None where it says nothing
+    names : (n,) str, the name of each atom, as the file spells it; of a dump of LAMMPS the number of each atom, its
+        ``id``; None where it has none
+    frame : the position of the frame in the file, from 0 on
+    frames : how many frames the file has
+    skipped : how many rows of the file were left out, as they have no coordinates
+    notes : sentences on what was left out of the file or taken for granted
+    """
+
     points: Array
-    #: (3, 3) float64, the lattice vectors as rows, in the unit of the points; None where the file has none
     cell: Array | None = None
-    #: for each lattice vector whether it repeats; without a cell False for each axis
     periodic: tuple[bool, ...] = ()
-    #: the unit of the coordinates, as "Å" or "nm", where the format defines one
     unit: str | None = None
-    #: (n,) str, what the file says of the chemical element of each atom; None where it says nothing
     species: Array | None = None
-    #: (n,) str, the name of each atom, as the sites of a .cif file have and the atoms of a .gro file
     names: Array | None = None
-    #: the position of the frame in the file, from 0 on
     frame: int = 0
-    #: how many frames the file has
     frames: int = 1
-    #: how many rows of the file were left out, as they have no coordinates
     skipped: int = 0
-    #: sentences on what was left out of the file or taken for granted, for users
     notes: tuple[str, ...] = ()

@@ -25,6 +25,7 @@ from .atoms.xdatcar import XDATCAR
 from .atoms.xyz import XYZ, lines_of_table
 from .cloud import Cloud
 from .contents import PACKED, STANDARD_INPUT, inner_ending, label, reading, shown
+from .elements import spelled
 from .frames import Frame, FrameFormat
 from .meshes import read_obj, read_off
 from .names import LEAVING_OUT
@@ -73,6 +74,9 @@ _BEGINNINGS: Mapping[str, Callable[..., Cloud] | FrameFormat] = {
     "XDATCAR": XDATCAR,
     "DUMP.": LAMMPS,
 }
+
+#: Endings of formats of frames that other packages read.
+_BINARY_TRAJECTORIES = (".xtc", ".trr", ".dcd")
 
 #: Readers of texts that have columns to choose from, and the options of readers that have any.
 _WITH_COLUMNS = (read_table, XYZ)
@@ -134,7 +138,11 @@ def read(
             argument="frame",
         )
     name = _path(path)
-    return _searchable(name, read_cloud(name, frame=position, columns=_columns(columns), skip_nan=skip_nan))
+    cloud = _searchable(name, read_cloud(name, frame=position, columns=_columns(columns), skip_nan=skip_nan))
+    if position or cloud.frames == 1:
+        return cloud
+    note = f"{label(name)}: this is the first of {cloud.frames:,} frames; clfrnn.files.frames reads each of them"
+    return dataclasses.replace(cloud, notes=(*cloud.notes, note))
 
 
 def frames(
@@ -244,7 +252,7 @@ def read_cloud(path: Path, *, frame: int = 0, skip_nan: bool = False, **given: A
         )
     with _in_memory(path):
         cloud = reader(path, **options)
-    return _with_cell(path, _finite(path, cloud, skip_nan=skip_nan))
+    return _checked(path, cloud, skip_nan=skip_nan)
 
 
 def read_frames(path: Path, *, skip_nan: bool = False, **given: Any) -> Iterator[Cloud]:
@@ -275,7 +283,7 @@ def _parsed(
     reader: FrameFormat, frame: Frame, options: dict[str, Any], *, at: tuple[int, int], skip_nan: bool
 ) -> Cloud:
     """What a frame says, checked; `at` are its position and the number of all frames."""
-    checked = _with_cell(frame.path, _finite(frame.path, reader.parse(frame, **options), skip_nan=skip_nan))
+    checked = _checked(frame.path, reader.parse(frame, **options), skip_nan=skip_nan)
     return dataclasses.replace(checked, frame=at[0], frames=at[1])
 
 
@@ -285,6 +293,11 @@ def _reader_with(path: Path, given: dict[str, Any]) -> tuple[Callable[..., Cloud
     if path.suffix.lower() in PACKED and reader not in (None, *_OF_TEXT):
         packed = PACKED[path.suffix.lower()].program
         raise InvalidInputError(f"{path}: expected a text where {packed} packed it, got {path.name}; unpack it first")
+    if reader is None and inner_ending(path) in _BINARY_TRAJECTORIES:
+        raise InvalidInputError(
+            f"{path}: binary trajectories ({', '.join(_BINARY_TRAJECTORIES)}) are not read; read it with the package "
+            "MDAnalysis, and pass the positions of each frame and its triclinic_dimensions as cell"
+        )
     if reader is None:
         raise InvalidInputError(
             f"{path}: expected a name that ends in {', '.join(sorted(FORMATS))}, or begins with POSCAR, CONTCAR, "
@@ -342,6 +355,13 @@ def _reader(path: Path) -> Callable[..., Cloud] | FrameFormat | None:
         name = path.name.upper()
         return next((reader for begin, reader in _BEGINNINGS.items() if name.startswith(begin)), None)
     return found
+
+
+def _checked(path: Path, cloud: Cloud, *, skip_nan: bool) -> Cloud:
+    """What a reader found, with the usual spelling of elements; refuses what no search could take."""
+    if cloud.species is not None:
+        cloud = dataclasses.replace(cloud, species=spelled(cloud.species))
+    return _with_cell(path, _finite(path, cloud, skip_nan=skip_nan))
 
 
 def _finite(path: Path, cloud: Cloud, *, skip_nan: bool) -> Cloud:

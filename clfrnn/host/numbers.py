@@ -6,6 +6,7 @@ import decimal
 import math
 import numbers
 import operator
+import re
 import sys
 from typing import Any
 
@@ -67,17 +68,23 @@ def whole_number(value: object) -> int | None:
 
 
 def shown(value: object, most: int = 60) -> str:
-    """What an error says of a value: the first `most` signs of its repr, or its type where it has none."""
+    """What an error says of a value: its repr, cut to `most` signs and an ellipsis, or its type where it has none.
+
+    Arrays stand in one line.
+    """
     try:
-        return repr(value)[:most]
+        text = repr(value)
     except Exception:  # noqa: BLE001 - Python refuses to write integers of more than 4,300 digits, and users' types err
         return f"a value of type {type(value).__name__}"
+    if hasattr(value, "dtype"):
+        text = re.sub(r"\s+", " ", text)
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def briefly(value: object) -> str:
     """What an error says of a value: its repr, or its type and the beginning of a longer one."""
-    text = shown(value, 61)
-    return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}..."
+    text = shown(value)
+    return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}…"
 
 
 def _has_bool(value: object) -> bool:

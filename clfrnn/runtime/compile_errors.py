@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ..functions import PIECES, WHERE_PIECES
 
-__all__ = ["LINE", "CompileError", "compile_errors", "user_pieces"]
+__all__ = ["LINE", "CompileError", "compile_errors", "hint", "user_pieces"]
 
 #: The pieces that are a user's.
 _USERS = frozenset({*PIECES, *WHERE_PIECES})
@@ -24,6 +24,12 @@ _LOG = re.compile(
         (?:\ <Spelling=[^>]*>)?:\s*(?:(?P<behind>{_SEVERITY}):\s*)?(?P<text>.*\S)""",
     re.VERBOSE | re.IGNORECASE,
 )
+
+#: What compilers say of a name that nothing declares, and of a second index of an array.
+_UNDECLARED = re.compile(r"undeclared identifier '(\w+)'")
+_SECOND_INDEX = "subscripted value is not"
+#: Words of other languages, and the operators that OpenCL C has for them.
+_OPERATORS = {"and": "&&", "or": "||", "not": "!"}
 
 
 class CompileError(NamedTuple):
@@ -45,12 +51,12 @@ class CompileError(NamedTuple):
 
 
 def compile_errors(source: str, log: str, *, named: bool = True) -> list[CompileError]:
-    """The errors in a compiler's `log` about a user's pieces in `source`, without duplicates.
+    """The errors in a compiler's `log` about a user's pieces in `source`, of those with one text the first in a line.
 
     Without `named`, the log counts lines of the whole text and ignores the names of ``#line``.
     """
     pieces = user_pieces(source)
-    found = []
+    found: dict[tuple[str, int, str], CompileError] = {}
     for match in filter(None, map(_LOG.match, log.splitlines())):
         if (match["before"] or match["behind"] or "error").lower().endswith(("warning", "note", "remark")):
             continue
@@ -68,8 +74,22 @@ def compile_errors(source: str, log: str, *, named: bool = True) -> list[Compile
             lines = pieces[piece][1]
             column = int(match["column"]) if match["column"] else None
             text = lines[line - 1] if 1 <= line <= len(lines) else ""
-            found.append(CompileError(piece, line, column, match["text"], text))
-    return list(dict.fromkeys(found))
+            found.setdefault((piece, line, match["text"]), CompileError(piece, line, column, match["text"], text))
+    return list(found.values())
+
+
+def hint(error: CompileError) -> str:
+    """A sentence on what an error most likely asks for, and a blank; nothing where that is not known."""
+    undeclared = _UNDECLARED.search(error.message)
+    if undeclared and undeclared[1] not in _OPERATORS:
+        name = undeclared[1]
+        if error.piece in WHERE_PIECES:
+            return f"Pass {name} to Condition, as in {name}=..., or correct the name. "
+        return f"Declare {name} in arguments or state, or correct the name. "
+    if _SECOND_INDEX in error.message:
+        return "Arrays are flat: write a[columns * row + column] in place of a[row][column]. "
+    word = next((word for word in _OPERATORS if re.search(rf"\b{word}\b", error.text)), None)
+    return f"Write {_OPERATORS[word]} in place of '{word}'. " if word else ""
 
 
 def user_pieces(source: str) -> dict[str, tuple[int, list[str]]]:

@@ -23,7 +23,7 @@ from ..host.memory import check_memory_to_compile
 from ..host.terminal import one_line_where_it_takes_long, without_counts_of_errors
 from ..host.text_cache import cache_folder
 from ..profile import DeviceProfile
-from .compile_errors import LINE, CompileError, compile_errors, user_pieces
+from .compile_errors import LINE, CompileError, compile_errors, hint, user_pieces
 
 __all__ = ["Kernel", "Part", "ProgramCache"]
 
@@ -248,7 +248,7 @@ class ProgramCache:
         more = f"\n... and {len(found) - _MOST_ERRORS} more" if len(found) > _MOST_ERRORS else ""
         return (
             f"{what}: {self._profile}: the driver's compiler refused the code of this {named}.\n{shown}{more}\n"
-            f"Correct it there. In scope are {scope}. The exception's `source` holds the whole kernel."
+            f"Correct it there. In scope are {scope}. {hint(found[0])}The exception's `source` holds the whole kernel."
         )
 
     def _errors_by_line(self, config: KernelConfig, source: str) -> list[CompileError]:

@@ -253,3 +253,19 @@ def test_a_condition_and_a_function_do_not_see_each_other(index):
     index.visit(function, kind=5, out=out, where=clfrnn.Condition("kind[j] < limit", kind=[0, 2, 0], limit=1))
 
     assert out.get().tolist() == [0, 5, 0]
+
+
+@pytest.mark.parametrize(
+    ("expression", "hint"),
+    [
+        ("kind[i] != mol[j] && mol[i] > 0", "Pass mol to Condition, as in mol=..."),
+        ("kind[i] and kind[j]", "Write && in place of 'and'."),
+        ("kind[i][j] == 0", "Arrays are flat"),
+    ],
+)
+def test_a_refused_text_says_what_it_asks_for(session, expression, hint):
+    condition = clfrnn.Condition(expression, kind=np.zeros(3, np.int32))
+    with pytest.raises(clfrnn.KernelBuildError) as caught:
+        clfrnn.build_index(np.zeros((3, 3), np.float32), 1, session=session).count(where=condition)
+    assert hint in str(caught.value)
+    assert str(caught.value).count("where_expression, line 1") == 1

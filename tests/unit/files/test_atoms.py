@@ -446,3 +446,23 @@ def test_every_setting_of_every_group(tmp_path, gemmi):
         ]
         expected = [len(np.unique(each, axis=0)) for each in moved]
         assert counts[0] == counts[1] == expected, (k, group)
+
+
+def test_elements_are_spelled_alike(tmp_path, gemmi):
+    """Whatever the letters of a file; names of atoms, and words that are no symbol, stay as they stand."""
+    (tmp_path / "a.xyz").write_text("3\n\nSI 0 0 0\ncl 1 0 0\nOW 2 0 0\n")
+    (tmp_path / "POSCAR").write_text("t\n1\n9 0 0\n0 9 0\n0 0 9\nSI CL OW\n1 1 1\nCartesian\n0 0 0\n1 0 0\n2 0 0\n")
+    atom = "ATOM  {:5d} {:4s} RES A   1    {:8.3f}   0.000   0.000  1.00  0.00          {:>2s}"
+    words = [("SI", "SI"), ("CL", "CL"), ("OW", "OW")]
+    rows = [atom.format(k + 1, name, float(k), element) for k, (name, element) in enumerate(words)]
+    (tmp_path / "a.pdb").write_text("\n".join([*rows, "END"]) + "\n")
+    cell = "".join(f"_cell_length_{axis} 9\n" for axis in "abc")
+    cell += "".join(f"_cell_angle_{angle} 90\n" for angle in ("alpha", "beta", "gamma"))
+    tags = "loop_\n_atom_site_label\n_atom_site_type_symbol\n" + "".join(f"_atom_site_fract_{k}\n" for k in "xyz")
+    sites = "SI SI 0 0 0\nCL cl 0.1 0 0\nOW OW 0.2 0 0\n"
+    (tmp_path / "a.cif").write_text(f"data_a\n{cell}_space_group_IT_number 1\n{tags}{sites}")
+    for name in ("a.xyz", "POSCAR", "a.pdb", "a.cif"):
+        cloud = read(tmp_path / name)
+        assert cloud.species.tolist() == ["Si", "Cl", "OW"], name
+        if name in ("a.pdb", "a.cif"):
+            assert cloud.names.tolist() == ["SI", "CL", "OW"], name

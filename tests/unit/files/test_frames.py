@@ -393,3 +393,17 @@ def test_titles_of_later_heads(tmp_path, title, scale, blanks, elements):
     (tmp_path / "XDATCAR").write_text(text[:-2] + "x\n")
     with pytest.raises(InvalidInputError, match=f"line {text.count(chr(10))}: expected the three coordinates"):
         read(tmp_path / "XDATCAR", frame=1)
+
+
+def test_the_first_of_several_frames_says_that_others_follow(tmp_path):
+    path = tmp_path / "a.xyz"
+    path.write_text("".join(xyz(k) for k in range(FRAMES)))
+    assert any(f"the first of {FRAMES} frames" in note for note in read(path).notes)
+    others = [read(path, frame=1), *frames(path)]
+    assert not any("frames" in note for cloud in others for note in cloud.notes)
+
+
+def test_binary_trajectories_are_refused_with_what_reads_them(tmp_path):
+    (tmp_path / "run.xtc").write_bytes(b"\0\0\7\313")
+    with pytest.raises(InvalidInputError, match="run.xtc: binary trajectories .* MDAnalysis"):
+        read(tmp_path / "run.xtc")
