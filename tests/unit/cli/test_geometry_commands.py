@@ -239,7 +239,7 @@ CLEAN = "expected --radius with --min-neighbors, --k with --ratio, or --voxel, g
 @pytest.mark.parametrize(
     ("command", "status", "message"),
     [
-        ("clean {cloud}", 2, f"{CLEAN} neither; say which points stay, as in --k 16 --ratio 2"),
+        ("clean {cloud}", 2, f"{CLEAN} none; say which points stay, as in --k 16 --ratio 2"),
         ("clean {cloud} --k 3", 2, f"{CLEAN} --k; say"),
         ("clean {cloud} --min-neighbors 3", 2, f"{CLEAN} --min-neighbors; say"),
         (
