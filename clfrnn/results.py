@@ -75,18 +75,23 @@ class Nearest(_Pair):
 
     def __repr__(self) -> str:
         extras = "".join(f", {name}" for name in ("vectors", "shifts") if getattr(self, name) is not None)
-        where = "in host memory" if isinstance(self.indices, np.ndarray) else "on the device"
+        where = "on the device" if _is_on_device(self.indices) else "in host memory"
         return f"<Nearest: {self.indices.shape}, {self.distances.dtype}{extras}, {where}>"
 
     def __reduce__(self) -> Any:
-        if not isinstance(self.indices, np.ndarray):
+        if _is_on_device(self.indices):
             raise TypeError("these nearest neighbors lie on a device and cannot be pickled; pickle their to_host()")
         return Nearest, (self.indices, self.distances, self.vectors, self.shifts)
 
 
+def _is_on_device(array: Any) -> bool:
+    """Whether it is an array of pyopencl, which need not be loaded for others."""
+    return hasattr(array, "base_data")
+
+
 def read_only_copy(array: Any) -> Any:
-    """An array on a device in host memory, which cannot be written to; None and arrays of numpy as they are."""
-    if array is None or isinstance(array, np.ndarray):
+    """An array on a device in host memory, which cannot be written to; anything else as it is."""
+    if not _is_on_device(array):
         return array
     host = array.get()
     host.setflags(write=False)

@@ -10,7 +10,7 @@ import pyopencl.array as cla
 
 from .arrays import REAL_OF
 from .domain.box import Domain
-from .errors import DeviceMemoryError, InvalidInputError
+from .errors import DeviceMemoryError, InvalidInputError, KernelBuildError
 from .methods.base import Method
 from .methods.domain_tables.kinds import make_tables
 from .methods.structure import NewPoints, SearchStructure
@@ -92,21 +92,20 @@ class PointUpdates:
             domain = other_domain(structure.session, domain, batch, (box, cell), **known)
         self._crowded = structure.is_crowded(at_once=False)
         new, from_host = self._receive(points, domain)
-        if self._stays(new.points, domain):
-            self.last = self._update(new, from_host=from_host)
-            self._crowded = from_host and structure.is_crowded()
-            if self._crowded:
-                with contextlib.suppress(DeviceMemoryError):  # the structure serves them, in more time
-                    self._replace(new, from_host=from_host)
-        else:
+        if not self._serves(new.points, domain):
             self._replace(new, from_host=from_host)
             self.last = "rebuilt"
+            return
+        self.last = self._update(new, from_host=from_host)
+        self._crowded = self._crowded or (from_host and structure.is_crowded())
+        if self._crowded:
+            with contextlib.suppress(DeviceMemoryError, KernelBuildError):  # the structure serves them, in more time
+                self._replace(new, from_host=from_host)
 
-    def _stays(self, points: cla.Array, domain: Domain) -> bool:
-        """Whether the structure is for as many points in the same domain, and not crowded."""
+    def _serves(self, points: cla.Array, domain: Domain) -> bool:
+        """Whether the structure is for as many points in the same domain."""
         problem = self._structure.problem
-        same = bool(points.shape[0] == problem.n) and (domain is problem.domain or domain == problem.domain)
-        return same and not self._crowded
+        return bool(points.shape[0] == problem.n) and (domain is problem.domain or domain == problem.domain)
 
     def _receive(self, points: Any, domain: Domain) -> tuple[NewPoints, bool]:
         """Bring new points to the device, where their bounds are found; and whether they came from the host."""
@@ -141,7 +140,7 @@ class PointUpdates:
         Where the structure stays, it may find them as it sorts, unless they are needed `at_once`.
         """
         structure, checks = self._structure, self._checks
-        if self._stays(points, domain):
+        if self._serves(points, domain) and not self._crowded:
             return structure.bounded(points) if at_once else structure.find_bounds(points)
         tables = make_tables(structure.session, domain, points, structure.problem.radius)
         bounds = checks.slot()

@@ -15,6 +15,7 @@ from ..methods.traversal import Traversal
 from ..points.batches import QuerySystems, in_one_system, take_query_systems
 from ..points.conditions import BoundCondition, bind_condition
 from ..points.deferred_checks import Check, check_largest
+from ..points.half import check_half
 from ..points.periodic_box import check_host_near
 from ..points.transfer import take_points, take_radii
 from ..primitives.reduce import bounding_box
@@ -59,18 +60,8 @@ def make_request(
             check_host_near("queries", traversal.problem.space, host)
         m = array.shape[0]
     scalar, radii = _take_radius(traversal, radius, m, running)
-    if half and array is not None:
-        raise InvalidInputError(
-            f"expected no queries, got {array.shape[0]:,} of them; pairs between queries and points have no "
-            "half: leave one of the two out",
-            argument="half",
-        )
-    if half and radii is not None:
-        raise InvalidInputError(
-            f"expected one radius for all, got one per query, of shape ({m},), and the relation is not symmetric "
-            "then; pass one radius, or leave half out",
-            argument="half",
-        )
+    if half:
+        check_half(queries=None if array is None else int(array.shape[0]), radii=None if radii is None else m)
     if where is not None:
         condition = bind_condition(session, where, traversal.dtype, m=m, n=traversal.num_points)
     if by_system:

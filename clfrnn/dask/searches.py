@@ -9,6 +9,7 @@ import numpy as np
 from ..cluster.clusters import ClusterSearch
 from ..parts.rows import at_least_one, check_radius
 from ..points.argument_types import Flags, MethodName, MethodOptions, Numbers, Sort
+from ..points.half import check_half
 from . import tasks
 from .runs import Given, Run
 
@@ -74,6 +75,8 @@ def search(
     )
     run = Run(search, given)
     reach, radii = run.radii(radius)
+    if half:
+        check_half(queries=None if queries is None else run.m, radii=None if radii is None else run.m)
     run.divide(reach)
     asked = {"include_self": include_self, "distances": distances, "vectors": vectors, "sort": sort, "half": half}
     named: dict[str, Any] = {"periodic": run.axes.repeats, "asked": asked, "arguments": given.arguments}

@@ -98,13 +98,14 @@ def gather_part(pieces: list[Piece], *, real: np.dtype[Any], whole: bool) -> Loc
         rows, points = rows[:0], points[:0]
     order = np.argsort(rows)
     points = points[order] if real == real_of(points) else points[order].astype(real)
-    return LocalPart(rows=rows[order], points=points, query_ids=owned, queries=None)
+    places = np.flatnonzero(order < len(owned)).astype(np.int32)
+    return LocalPart(rows=rows[order], points=points, query_ids=owned, queries=None, places=places)
 
 
 def with_queries(part: LocalPart, pieces: list[Piece]) -> LocalPart:
     """The part with the queries in its box, of the pieces of all their chunks."""
-    query_ids = np.concatenate([piece[0] for piece in pieces])
-    return dataclasses.replace(part, query_ids=query_ids, queries=np.concatenate([piece[1] for piece in pieces]))
+    query_ids, queries = (np.concatenate([piece[k] for piece in pieces]) for k in (0, 1))
+    return dataclasses.replace(part, query_ids=query_ids, queries=queries, places=part.places[:0])
 
 
 def check_radii(radii: Any, m: int) -> npt.NDArray[Any]:

@@ -159,7 +159,16 @@ def _radius(session: Session, particles: DeviceArray[Any]) -> float:
         )
     k = min(_NEAREST, m - 1)
     reach = float(nearest(particles, k, session=session).distances.get()[:, -1].mean(dtype=np.float64))
-    return _REACH[dim] * reach * (2 / k if dim == 2 else math.sqrt(math.pi / k))
+    radius = _REACH[dim] * reach * (2 / k if dim == 2 else math.sqrt(math.pi / k))
+    limits = np.finfo(particles.dtype)
+    if not float(limits.tiny) < radius * radius < float(limits.max):
+        raise InvalidInputError(
+            f"expected a number, as no radius whose square {particles.dtype} can hold follows from particles that "
+            f'begin {reach:.2g} away from the nearest {k} of the others, got "auto"; pass the radius of the ball that '
+            "attracts a particle, or first positions that differ, or multiply the points by one number",
+            argument="radius",
+        )
+    return radius
 
 
 def _first_positions(session: Session, points: DeviceArray[Any], particles: Any, seed: int | None) -> DeviceArray[Any]:

@@ -196,7 +196,8 @@ class Model(abc.ABC):
         Parameters
         ----------
         steps : whole number of at least 1, how many steps the play button takes; it may be pressed again
-        every : whole number of at least 1, the steps from a picture to the next
+        every : whole number of at least 1, the steps from a picture to the next; where it does not divide `steps`, the
+            last picture comes after fewer
 
         Returns
         -------

@@ -18,7 +18,11 @@ from .rows import number_dtype
 
 __all__ = ["PartList", "join", "read_lists", "write_lists"]
 
-_COLUMNS = ("indices", "distances", "vectors", "shifts")
+#: The arrays with an element for each pair: their number of axes, and the kind of their numbers.
+_COLUMNS = {"indices": (1, "i"), "distances": (1, "f"), "vectors": (2, "f"), "shifts": (2, "i")}
+
+#: What the file of a list has beside its columns.
+_FACTS = ("num_points", "dtype", "images", "query_ids")
 
 #: The file of each list in a folder, by its number, and that which says that all lists are there.
 _FILE, _ALL = "part-{:06}.npz", "parts.json"
@@ -236,7 +240,11 @@ def _read_list(path: Path) -> PartList:
     with reading(path, expected, "search again, into a new folder"), path.open("rb") as file:
         with np.load(file, allow_pickle=False) as arrays:
             columns = {name: arrays[name] for name in arrays.files}
-        facts = {name: columns.pop(name) for name in ("num_points", "dtype", "images", "query_ids")}
+        if missing := ", ".join(name for name in (*_FACTS, "offsets", "indices") if name not in columns):
+            raise InvalidInputError(
+                f"{path}: expected {expected}, got one without {missing}; search again, into a new folder"
+            )
+        facts = {name: columns.pop(name) for name in _FACTS}
         found = PartList(
             columns,
             query_ids=facts["query_ids"],
@@ -252,6 +260,14 @@ def _read_list(path: Path) -> PartList:
 def _why_damaged(found: PartList) -> str:
     """What keeps the arrays of a file from being a list; "" where they are one."""
     offsets, indices = np.asarray(found.offsets), np.asarray(found.indices)
+    for name, column in found.columns().items():
+        axes, kind = _COLUMNS.get(name, (1, "i"))
+        if column.ndim != axes or column.dtype.kind != kind:
+            return f"{name} of shape {column.shape} and dtype {column.dtype}"
+    if found.vectors is not None and found.shifts is not None and found.vectors.shape != found.shifts.shape:
+        return f"vectors of shape {found.vectors.shape} and shifts of shape {found.shifts.shape}"
+    if found.query_ids.ndim != 1 or found.query_ids.dtype.kind != "i":
+        return f"query_ids of shape {found.query_ids.shape} and dtype {found.query_ids.dtype}"
     if offsets.shape != (len(found.query_ids) + 1,) or offsets[0] != 0 or (np.diff(offsets) < 0).any():
         return f"offsets of shape {offsets.shape} that are not those of {len(found.query_ids):,} rows"
     lengths = {name: len(column) for name, column in found.columns().items() if name in _COLUMNS}

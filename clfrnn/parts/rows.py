@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -40,6 +41,9 @@ _SAMPLE, _SAMPLE_OF_PART = 1 << 16, 1 << 10
 
 #: Dimensions that methods serve.
 _MOST_COORDINATES = 12
+
+#: Held while a slice is read and copied: some readers fill one buffer with every slice, and serve one thread.
+_READING = threading.Lock()
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
@@ -109,7 +113,7 @@ def slices(points: Any, name: str, first: int = 0) -> Iterator[tuple[int, npt.ND
     """
     n = int(points.shape[0])
     for start in range(0, n, _ROWS):
-        rows = np.asarray(points[start : min(start + _ROWS, n)])
+        rows = _slice(points, start, min(start + _ROWS, n))
         rows = rows.astype(rows.dtype.newbyteorder("="), copy=False)
         if rows.dtype.kind == "f" and not np.isfinite(rows).all():
             bad = int(np.argmin(np.isfinite(rows).all(axis=1)))
@@ -170,9 +174,17 @@ def read(points: Any, rows: npt.NDArray[np.integer[Any]]) -> npt.NDArray[Any]:
         start = int(rows[done]) // _ROWS * _ROWS
         end = int(np.searchsorted(rows, start + _ROWS))
         first, last = int(rows[done]), int(rows[end - 1]) + 1
-        found[done:end] = np.asarray(points[first:last])[rows[done:end] - first]
+        found[done:end] = _slice(points, first, last)[rows[done:end] - first]
         done = end
     return found
+
+
+def _slice(points: Any, start: int, stop: int) -> npt.NDArray[Any]:
+    """Some rows in memory, which stay as they are when others are read."""
+    if isinstance(points, np.ndarray):
+        return np.asarray(points[start:stop])
+    with _READING:
+        return np.array(points[start:stop])
 
 
 def check_radius(radius: Any, name: str = "radius") -> float:

@@ -14,6 +14,7 @@ from ..errors import DeviceMemoryError, InvalidInputError
 from ..host.numbers import real_array, shown
 from ..index import Index
 from ..points.argument_types import Flags, MethodName, MethodOptions, Numbers, Radius, Sort
+from ..points.half import check_half
 from ..results import NeighborList
 from ..runtime.session import Session
 from .assignment import Part
@@ -114,7 +115,9 @@ def search_parts(
     )
     reach = largest_of(radius)
     whole = Whole(search_parts, points, reach, queries=queries, given=given)
-    search = PartSearch(whole, reach, radii_of(radius, whole.num_queries))
+    radii = radii_of(radius, whole.num_queries)
+    if half:
+        check_half(queries=None if queries is None else whole.num_queries, radii=None if radii is None else len(radii))
     asked: dict[str, Any] = {
         "include_self": include_self,
         "distances": distances,
@@ -125,7 +128,7 @@ def search_parts(
     # What a search of nothing refuses.
     index = build_index(whole.nothing, reach, session=whole.sessions[0], **whole.arguments)
     index.query(None if queries is None else whole.nothing, **asked)
-    return search.lists(asked)
+    return PartSearch(whole, reach, radii).lists(asked)
 
 
 def count(

@@ -7,7 +7,7 @@ import functools
 import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidInputError
 from ..functions import NeighborFunction
+from ..host.interrupts import interrupts_held_back
 from ..models.spheres.contacts import move
 from ..models.spheres.particles import Particles
 from ..models.spheres.scene import SphereScene
@@ -64,7 +65,8 @@ class Spheres(SphereScene):
     ----------
     n : number of spheres, at least 1
     sessions : a :class:`clfrnn.Session` for each device; the default session when not given
-    parts : number of parts; by default one for each session
+    parts : number of parts; by default one for each session. There are fewer where spheres at the same place cannot be
+        parted
     **given : as for :class:`clfrnn.models.Spheres`, but `session`
 
     Attributes
@@ -80,8 +82,8 @@ class Spheres(SphereScene):
     InvalidInputError, TypeError
         As for :class:`clfrnn.models.Spheres`.
     DeviceMemoryError
-        The devices do not hold all parts at the same time, while spheres are divided twice; they are then where they
-        were before the step.
+        A device does not hold its parts, each of which is there twice while spheres are divided anew. All spheres are
+        then where they were before the step, which may be taken again.
 
     Notes
     -----
@@ -139,7 +141,8 @@ class Spheres(SphereScene):
     @property
     def parts(self) -> list[Part]:
         """The spheres that each part owns now, and those of its halo."""
-        return [held.part for held in self._held]
+        with self._lock:
+            return [held.part for held in self._held]
 
     @property
     def slack(self) -> float:
@@ -185,13 +188,16 @@ class Spheres(SphereScene):
         boxes = bisect(places, np.ones(len(places)), min(self._wanted, self.n))
         slack = max(_SLACK * self.radius, _SLACK_OF_EDGE * _shortest_edge(boxes, places))
         reach = float(self._axes.reach(2 * self.radius + 2 * slack, self.dtype, 0.0))
-        parts = assign_rows(positions, BoxTree(boxes, self._axes, reach), "positions")
+        tree = BoxTree(boxes, self._axes, reach)
+        # Between spheres at the same place there is no cut, so a box may be empty.
+        parts = [part for part in assign_rows(positions, tree, "positions") if len(part.owned)]
         sent = np.unique(np.concatenate([part.halo for part in parts]))
         sessions = [self._sessions[k % len(self._sessions)] for k in range(len(parts))]
 
         def hold(given: tuple[Part, Session]) -> _Held:
             part, session = given
-            particles = Particles(positions[part.rows], self.radius, session=session, options=self._options)
+            named: dict[str, Any] = {"ordered": self._ordered, "session": session, "options": self._options}
+            particles = Particles(positions[part.rows], self.radius, **named)
             particles.velocities.set(velocities[part.rows])
             return _Held(part=part, session=session, particles=particles, sent=sent)
 
@@ -215,6 +221,8 @@ class Spheres(SphereScene):
         ended = time.perf_counter()
         if farthest <= self._slack:
             self._each(lambda held: held.take(self._sent), self._held)
+            for held in self._held:  # not before all have taken theirs: each may fail
+                held.swap()
             divided = False
         else:
             moved = self._gathered(lambda held: held.particles.moved.get())
@@ -233,7 +241,10 @@ class Spheres(SphereScene):
     def _each(
         self, function: Callable[[Any], Found], given: Sequence[Any], sessions: Sequence[Session] | None = None
     ) -> list[Found]:
-        """What a function returns for each part: those of a session in one thread, one after the other."""
+        """What a function returns for each part: those of a session in one thread, one after the other.
+
+        Where it raises, or the call is interrupted, all threads have come to their end before this call does.
+        """
         sessions = [held.session for held in given] if sessions is None else sessions
         results: list[Any] = [None] * len(given)
 
@@ -242,21 +253,28 @@ class Spheres(SphereScene):
                 if sessions[k] is session:
                     results[k] = function(each)
 
-        together = map if self._threads is None else self._threads.map
-        for _ in together(serve, self._sessions):
-            pass
+        if self._threads is None:
+            for session in self._sessions:
+                serve(session)
+            return results
+        with interrupts_held_back():
+            served = [self._threads.submit(serve, session) for session in self._sessions]
+            wait(served)
+        for each in served:
+            each.result()
         return results
 
     def _gathered(self, array_of: Callable[[_Held], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """The rows of the spheres that each part owns, in the order of the spheres' numbers."""
-        found = self._each(lambda held: array_of(held)[held.places], self._held)
-        whole: npt.NDArray[Any] = np.empty((self.n, *found[0].shape[1:]), self.dtype)
-        for held, rows in zip(self._held, found, strict=True):
-            whole[held.part.owned] = rows
-        return whole
+        with self._lock:
+            found = self._each(lambda held: array_of(held)[held.places], self._held)
+            whole: npt.NDArray[Any] = np.empty((self.n, *found[0].shape[1:]), self.dtype)
+            for held, rows in zip(self._held, found, strict=True):
+                whole[held.part.owned] = rows
+            return whole
 
     def _energies(self) -> npt.NDArray[Any]:
-        return self._gathered(lambda held: self._energies_of(held.particles))
+        return self._gathered(lambda held: self._energies_of(held.settled()))
 
 
 class _Held:
@@ -269,6 +287,7 @@ class _Held:
 
     def __init__(self, *, part: Part, session: Session, particles: Particles, sent: npt.NDArray[Any]) -> None:
         self.part, self.session, self.particles = part, session, particles
+        self._is_ahead = False
         rows = part.rows
         #: where the spheres that it owns stand among its spheres
         self.places = np.searchsorted(rows, part.owned)
@@ -288,9 +307,7 @@ class _Held:
 
     def step(self, function: NeighborFunction, numbers: dict[str, Any], sent: npt.NDArray[Any]) -> float:
         """Compute the next state, write what others need into `sent`, and return how far a sphere has moved."""
-        particles = self.particles
-        if not len(self.part.owned):
-            return 0.0
+        particles = self.settled()
         given: dict[str, Any] = {"leaves": self._leaves, "outgoing": self._out, "before": self._before}
         given |= {"gone": self._gone, "checked": False}  # of `outgoing`, only the places of `leaves` are written
         particles.visit(function, moved=particles.moved, changed=particles.changed, **given, **numbers)
@@ -298,14 +315,27 @@ class _Held:
         return float(self._gone.max())
 
     def take(self, sent: npt.NDArray[Any]) -> None:
-        """Take the spheres of the halo as their owners have moved them, and make the next state the current one."""
+        """Take the spheres of the halo as their owners have moved them, and index where all are next."""
         particles = self.particles
         if len(self._reads):
             self._in.set(sent[self._reads])
             given: dict[str, Any] = {"comes": self._comes, "incoming": self._in, "checked": False}  # as above
-            particles.visit(_taking(particles.index.dim), moved=particles.moved, changed=particles.changed, **given)
+            given |= {"moved": particles.moved, "changed": particles.changed}
+            particles.index.visit(_taking(particles.index.dim), **given)
+        self._is_ahead = True
         particles.index.update(particles.moved)
-        particles.swap()
+
+    def swap(self) -> None:
+        """Make the next state the current one."""
+        self.particles.swap()
+        self._is_ahead = False
+
+    def settled(self) -> Particles:
+        """Its spheres, indexed where they are: the index is ahead of them where another part has failed in a step."""
+        if self._is_ahead:
+            self.particles.index.update(self.particles.positions)
+            self._is_ahead = False
+        return self.particles
 
 
 def _shortest_edge(boxes: npt.NDArray[np.float64], places: npt.NDArray[np.float64]) -> float:
@@ -340,8 +370,7 @@ def _step(dim: int, *, ordered: bool) -> NeighborFunction:
 def _taking(dim: int) -> NeighborFunction:
     """A function that looks at no neighbors, and takes the spheres of a halo."""
     return NeighborFunction(
-        arguments="global const int *comes, global const real *incoming, global real *moved, global real *changed, "
-        "global const real *positions, global const real *velocities",
+        arguments="global const int *comes, global const real *incoming, global real *moved, global real *changed",
         state="reach2 = -1;",
         finish=f"""
             if (comes[i] >= 0) {{

@@ -86,11 +86,8 @@ class LocalPart:
     #: the queries that the part answers: their numbers in the whole, and where they are no points, their coordinates
     query_ids: npt.NDArray[np.integer[Any]]
     queries: npt.NDArray[Any] | None
-
-    @functools.cached_property
-    def places(self) -> npt.NDArray[np.int32]:
-        """Where each point that is a query stands among the rows of the part."""
-        return np.searchsorted(self.rows, self.query_ids).astype(np.int32)
+    #: where each query that is a point stands among the rows; empty where queries are no points
+    places: npt.NDArray[np.int32]
 
     @property
     def positions(self) -> npt.NDArray[Any]:
@@ -293,17 +290,17 @@ class Whole:
         rows, places = part.merged()
         if not len(part.owned if query_ids is None else query_ids):  # what answers nothing need not be read
             rows = rows[:0]
+        if query_ids is not None:
+            places = places[:0]
         points = read(self.points, rows)
         wider = self.real != real_of(self.points)
-        local = LocalPart(
+        return LocalPart(
             rows=rows,
             points=points.astype(self.real) if wider else points,
             query_ids=part.owned if query_ids is None else query_ids,
             queries=None if query_ids is None else read(self.queries, query_ids),
+            places=places.astype(np.int32),
         )
-        if query_ids is None:
-            local.__dict__["places"] = places.astype(np.int32)  # which need not be searched for
-        return local
 
 
 def check_sessions(sessions: Any) -> list[Session]:

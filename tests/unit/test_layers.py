@@ -23,6 +23,7 @@ SHARED = {
     "answers.nearest.distances",
     "answers.voxels",
     "points.argument_types",
+    "points.half",
     "clouds",
     "errors",
     "host",

@@ -1,5 +1,6 @@
 """NeighborList: fields, rows, conversions, pickling, validity."""
 
+import copy
 import gc
 import pickle
 import sys
@@ -241,3 +242,15 @@ def test_nearest_with_other_arrays_keeps_vectors_and_shifts(session):
     for each in (other, found._replace(vectors=other.vectors)):
         assert all(getattr(each, name) is getattr(found, name) for name in ("indices", "vectors", "shifts"))
     assert type(found)._make(found).vectors is None
+
+
+def test_nearest_of_arrays_of_others_are_copied_as_they_are():
+    """Those of dask arrays, as `clfrnn.dask.nearest` gives them, lie on no device."""
+
+    class Lazy:
+        shape, dtype = (2, 1), np.dtype(np.float32)
+
+    found = clfrnn.Nearest(Lazy(), Lazy())
+    assert copy.copy(found).indices is found.indices
+    assert found.to_host().distances is found.distances
+    assert "device" not in repr(found)

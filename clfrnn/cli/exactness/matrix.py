@@ -7,8 +7,11 @@ import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
+import pyopencl as cl
+
 from ...host.printable import printable
 from ...profile import DeviceProfile
+from ...runtime.device import list_devices
 from ...runtime.session import Session
 from ...verify.kinds import KINDS
 from ...verify.matrix import PLACES, Cell, Row, rows, run_row
@@ -54,6 +57,8 @@ class Table:
 
     profile: DeviceProfile
     lines: list[tuple[Row, list[Cell]]]
+    #: how many devices of this machine that look the same come before it in ``clfrnn devices``
+    number: int = 0
 
     def count(self, outcome: str) -> int:
         """How many cells have this outcome."""
@@ -65,11 +70,11 @@ def verify_all(
 ) -> Table:
     """Compare rows on a device, print each when it is through, then the reasons of what did not pass.
 
-    Rows that `notes` know are printed as they were; every other is noted as soon as it is compared.
+    Rows that `notes` know are printed as they were; every other is saved as soon as it is compared.
     """
     session = Session(device)
-    table = Table(session.profile, [])
-    known = notes.known(session.profile)
+    table = Table(session.profile, [], number=_number(device))
+    known = notes.begin(table)
     say(f"\n{session.profile}")
     say("  " + _line("method", "dim", "dtype", PLACES))
     for done, row in enumerate(plan):
@@ -79,7 +84,7 @@ def verify_all(
                 shown(done, len(plan))
                 cells = run_row(session, row, seed=seed, points=points, quick=quick)
         table.lines.append((row, cells))
-        notes.note(table)
+        notes.save()
         say("  " + _line(row.method, str(row.dim), row.dtype, [_signs(cells, place) for place in PLACES]))
     for text in (*_legend(table), *_reasons(table)):
         say("  " + text)
@@ -89,11 +94,20 @@ def verify_all(
 class Notes(Protocol):
     """Where rows are written while a matrix is made, and what is there of one that was interrupted."""
 
-    def known(self, profile: DeviceProfile) -> Mapping[Row, list[Cell]]:
-        """The rows of a device that need not be compared again."""
+    def begin(self, table: Table) -> Mapping[Row, list[Cell]]:
+        """Take up a table, to which rows are added, and return those of its device that need not be compared again."""
 
-    def note(self, table: Table) -> None:
-        """Keep a table as far as it is."""
+    def save(self) -> None:
+        """Keep the tables as far as they are."""
+
+
+def _number(device: cl.Device) -> int:
+    """How many devices that look the same come before this one, by which reports tell them apart."""
+    return [each for each in list_devices() if _looks(each) == _looks(device)].index(device)
+
+
+def _looks(device: cl.Device) -> tuple[str, ...]:
+    return device.platform.name, device.name, device.version, device.driver_version
 
 
 def _line(method: str, dim: str, dtype: str, columns: Any) -> str:

@@ -45,8 +45,17 @@ _NEW = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 @click.option("--method", "methods", multiple=True, type=MethodName(), help="With --matrix: this method; repeat it.")
 @click.option("--dim", "dims", multiple=True, type=click.IntRange(1, 12), help="With --matrix: this dimension.")
 @click.option("--dtype", "dtypes", multiple=True, type=_DTYPE, help="With --matrix: float32 or float64 alone.")
-@click.option("--json", "report", type=_NEW, help="Write the table of --matrix to this file, as JSON; - prints it.")
-@click.option("--resume", is_flag=True, help="Leave out the rows that the file of --json has of the same run.")
+@click.option(
+    "--json",
+    "report",
+    type=_NEW,
+    help="Write the table of --matrix to this file, as JSON; - prints it. A file that is there is replaced at the end.",
+)
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Leave out the rows that the file of --json has of the same run, and keep them there.",
+)
 def verify(
     device: str | None,
     points: int,
@@ -105,7 +114,6 @@ def _check_options(report: Path | None, *, matrix: bool, selected: bool, resume:
 def _matrix(chosen: list[Any], selection: Selection, notes: Report, *, printed: bool) -> collections.Counter[str]:
     """The matrix of each device as a table, and as a report where it is wanted; returns what became of how many."""
     from .matrix import verify_all
-    from .report import report_of, text_of
 
     plan = selection.rows()
     if selection.narrows and not plan:
@@ -113,7 +121,8 @@ def _matrix(chosen: list[Any], selection: Selection, notes: Report, *, printed: 
     say = functools.partial(click.echo, err=printed)
     tables = [verify_all(device, say, plan=plan, notes=notes, **notes.facts) for device in chosen]
     if printed:
-        click.echo(text_of(report_of(tables, **notes.facts)), nl=False)
+        click.echo(notes.text(), nl=False)
+    notes.finish()
     count = collections.Counter[str]()
     for cell in (cell for table in tables for _, cells in table.lines for cell in cells):
         count.update({cell.outcome: 1, "compared": cell.outcome != "refused", "pairs": cell.pairs})

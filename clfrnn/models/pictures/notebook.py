@@ -31,13 +31,17 @@ def show_in_notebook(model: Drawn, *, steps: int, every: int) -> Any:
     play = widgets.Play(min=0, max=-(-steps // every), interval=_PAUSE, description="steps")
 
     def advance(change: Any) -> None:
-        if change["new"]:  # 0 is the stop button
-            model.step(every)
+        if tick := change["new"]:  # 0 is the stop button
+            model.step(min(every, steps - (tick - 1) * every))
             draw()
 
     play.observe(advance, "value")
-    draw()
-    return widgets.HBox([picture, widgets.VBox([play, *_inputs(widgets, model, draw)])])
+    try:
+        draw()
+        return widgets.HBox([picture, widgets.VBox([play, *_inputs(widgets, model, draw)])])
+    except BaseException:
+        easel.close()  # no box holds it
+        raise
 
 
 def _inputs(widgets: Any, model: Drawn, draw: Callable[[], None]) -> list[Any]:

@@ -20,6 +20,7 @@ class Particles:
     ----------
     positions : (n, dim) host array
     radius : of each sphere
+    ordered : whether the functions that visit sum in the order of numbers, and take the number of `spheres`
     session : where they are; the default session where None
     options : of :func:`clfrnn.build_index`
 
@@ -31,7 +32,13 @@ class Particles:
     """
 
     def __init__(
-        self, positions: npt.NDArray[Any], radius: float, *, session: clfrnn.Session | None, options: dict[str, Any]
+        self,
+        positions: npt.NDArray[Any],
+        radius: float,
+        *,
+        ordered: bool,
+        session: clfrnn.Session | None,
+        options: dict[str, Any],
     ) -> None:
         self.index = clfrnn.build_index(positions, 2 * radius, session=session, **options)
         self.positions: clfrnn.DeviceArray[np.floating[Any]] = self.index.empty(positions.shape)
@@ -39,12 +46,12 @@ class Particles:
         self.velocities: clfrnn.DeviceArray[np.floating[Any]] = self.index.zeros(positions.shape)
         self.changed: clfrnn.DeviceArray[np.floating[Any]] = self.index.zeros(positions.shape)
         self.positions.set(positions)
+        self._counted: dict[str, Any] = {"spheres": self.index.num_points} if ordered else {}
 
     def visit(self, function: clfrnn.NeighborFunction, **numbers: Any) -> cl.Event:
         """Run a function of the current state that writes the next one, or something else; not waited for."""
-        if "spheres" in function.arguments:
-            numbers = {**numbers, "spheres": self.index.num_points}
-        return self.index.visit(function, positions=self.positions, velocities=self.velocities, **numbers)
+        state: dict[str, Any] = {"positions": self.positions, "velocities": self.velocities}
+        return self.index.visit(function, **state, **self._counted, **numbers)
 
     def energies(self, function: clfrnn.NeighborFunction, **numbers: Any) -> npt.NDArray[Any]:
         """The energy of each sphere, in host memory."""

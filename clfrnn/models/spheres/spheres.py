@@ -211,10 +211,13 @@ class Spheres(SphereScene, HalvedModel):
         handle = self.collider and Handle(center=self.collider[0], radius=self.collider[1], move=self.move_collider)
         return Controls(sliders=sliders, actions=actions, handle=handle)
 
+    @property
+    def _moved(self) -> clfrnn.DeviceArray[np.floating[Any]]:  # type: ignore[override]  # halves of steps only read it
+        return self._particles.moved
+
     def _begin(self, start: npt.NDArray[Any], session: clfrnn.Session | None, options: dict[str, Any]) -> None:
         self._start = start
-        self._particles = Particles(start, self.radius, session=session, options=options)
-        self._moved = self._particles.moved
+        self._particles = Particles(start, self.radius, ordered=self._ordered, session=session, options=options)
         self.index: clfrnn.Index = self._particles.index
         self.session: clfrnn.Session = self.index.session
 
@@ -224,7 +227,6 @@ class Spheres(SphereScene, HalvedModel):
 
     def _swap(self) -> None:
         self._particles.swap()
-        self._moved = self._particles.moved
 
     def _energies(self) -> npt.NDArray[Any]:
         return self._energies_of(self._particles)

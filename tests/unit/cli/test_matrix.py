@@ -4,6 +4,7 @@ import dataclasses
 import importlib
 import json
 import re
+import types
 
 import numpy as np
 import pytest
@@ -27,6 +28,11 @@ ROW = Row(method="brute_force", dim=1, dtype="float32")
 
 def only(monkeypatch, *few):
     monkeypatch.setattr(matrix_module, "rows", lambda: list(few))
+
+
+def passed(row):
+    """The cells of a row as if it was compared."""
+    return [Cell(place=place, kind=kind, outcome="passed", pairs=7) for place in row.places for kind in KINDS]
 
 
 def test_a_matrix_is_printed_and_written(place, session, monkeypatch, tmp_path):
@@ -62,7 +68,7 @@ def test_rows_are_selected_and_a_run_that_was_interrupted_goes_on(place, monkeyp
         compared.append((row.dim, given["seed"]))
         if len(compared) == 2:
             raise KeyboardInterrupt
-        return [Cell(place="open", kind=kind, outcome="passed", pairs=7) for kind in KINDS]
+        return passed(row)
 
     monkeypatch.setattr(matrix_module, "run_row", cells)
     words = ("--device", place, "--points", 40, "--method", "brute_force", "--dim", 1, "--dim", 2, "--json", report)
@@ -72,14 +78,51 @@ def test_rows_are_selected_and_a_run_that_was_interrupted_goes_on(place, monkeyp
     status, printed = run("verify", "--matrix", *words, "--resume")
     assert status == 0, printed
     assert compared == [(1, 3), (2, 3), (2, 3)]
-    assert "8 passed" in printed
+    assert "28 passed" in printed
     assert [row["dim"] for row in json.loads(report.read_text())["devices"][0]["rows"]] == [1, 2]
+    whole = report.read_text()
+    assert run("verify", "--matrix", *words[:6], "--dim", 2, "--json", report, "--resume")[0] == 0
+    assert report.read_text() == whole, "rows that the run left out"
+    compared.clear()
+    assert run("verify", "--matrix", *words, "--seed", 3)[0] != 0
+    assert compared == [(1, 3), (2, 3)], "compared anew and interrupted"
+    assert report.read_text() == whole
 
     status, printed = run("verify", "--matrix", *words, "--resume", "--seed", 4)
     assert status == 1
     assert "is of another run (seed 3 there, 4 now) and is not mixed" in printed
-    report.write_text("[]")
-    assert "is no report of a matrix" in run("verify", "--matrix", *words, "--resume")[1]
+    for damaged in ("[]", whole.replace('"pairs": 7', '"pairs": "7"'), whole.replace('"dim": 2', '"dim": 20')):
+        report.write_text(damaged)
+        said = run("verify", "--matrix", *words, "--resume")[1]
+        assert f"--resume: {report} is no report of a matrix, or a damaged one" in said
+
+
+def test_a_resumed_report_tells_twins_apart(session, monkeypatch, tmp_path):
+    """Of two devices that look the same, the second was not compared, and rows of the first stay in the file."""
+    monkeypatch.setattr(report_module, "_commit", lambda: "a1")
+    given = {"seed": 1, "points": 40, "quick": True}
+    path = tmp_path / "report.json"
+    first, second = (matrix_module.Table(session.profile, [], number=number) for number in (0, 1))
+    report = report_module.Report(path, resume=False, **given)
+    assert report.begin(first) == {}
+    first.lines.append((ROW, passed(ROW)))
+    report.save()
+
+    resumed = report_module.Report(path, resume=True, **given)
+    assert resumed.begin(second) == {}
+    second.lines.append((ROW, passed(ROW)))
+    resumed.save()
+
+    devices = json.loads(path.read_text())["devices"]
+    assert [(device["number"], len(device["rows"])) for device in devices] == [(0, 1), (1, 1)]
+
+
+def test_the_number_of_a_device_counts_those_that_look_the_same(monkeypatch):
+    facts = {"platform": types.SimpleNamespace(name="a driver"), "version": "3.0", "driver_version": "1"}
+    names = ("a card", "another", "a card", "a card")
+    found = [types.SimpleNamespace(**facts, name=name, bus=k) for k, name in enumerate(names)]
+    monkeypatch.setattr(matrix_module, "list_devices", lambda: found)
+    assert [matrix_module._number(each) for each in found] == [0, 0, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,8 @@ def test_errors_name_the_argument_and_the_row_of_the_whole(client, points):
         (lambda: clfrnn.dask.search(array.from_array(bad, chunks=(100, 3)), RADIUS), "points", "row 321 with"),
         (lambda: clfrnn.dask.count(points, -1.0), "radius", "at least 0"),
         (lambda: clfrnn.dask.count(points, np.full(len(points), np.nan)), "radius", "finite"),
+        (lambda: clfrnn.dask.search(points, np.full(len(points), 0.1), half=True), "half", "one radius for all"),
+        (lambda: clfrnn.dask.search(points, 0.1, queries=points, half=True), "half", "no queries"),
         (lambda: clfrnn.dask.nearest(points, 2, radius=[0.1, 0.2]), "radius", "shape"),
         (lambda: clfrnn.dask.dbscan(points, np.nan, 3), "eps", "finite"),
         (lambda: clfrnn.dask.friends_of_friends(points, 0.1, min_members=0), "min_members", "at least 1"),

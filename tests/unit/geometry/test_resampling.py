@@ -119,3 +119,14 @@ def test_bad_arguments(session, change, message):
     given = {"particles": 2, "radius": 1.0} | change
     with pytest.raises(clfrnn.InvalidInputError, match=message):
         wlop(np.zeros((4, 3)), **given, session=session)
+
+
+@pytest.mark.parametrize(("size", "apart"), [(0, "0"), (1e25, "inf")])
+@pytest.mark.filterwarnings("ignore::clfrnn.PrecisionWarning")
+def test_particles_from_which_no_radius_follows(session, size, apart):
+    points = np.random.default_rng(0).random((50, 3), np.float32) * np.float32(size)
+    message = (
+        f'radius: expected a number, .* begin {apart} away from the nearest 12 of the others, got "auto"; pass the'
+    )
+    with pytest.raises(clfrnn.InvalidInputError, match=message):
+        wlop(points, 20, seed=0, session=session)

@@ -9,6 +9,7 @@ from conftest import needs_pyvista
 import clfrnn
 from clfrnn.models import Boids, Spheres
 from clfrnn.models.pictures import canvas
+from clfrnn.models.pictures.canvas import Flat
 
 BALL = (0.2, 0.0, -0.5)
 
@@ -94,7 +95,7 @@ def test_a_notebook(session):
     widgets = pytest.importorskip("ipywidgets", reason="notebooks need the extra `notebook`")
     images = pytest.importorskip("PIL.Image", reason="pictures need the extra `plot`")
     model = heap(session, 2)
-    box = model.notebook(steps=6, every=2)
+    box = model.notebook(steps=5, every=2)
     picture, inputs = box.children
     play, *others = inputs.children
     named = {each.description: each for each in others}
@@ -102,7 +103,7 @@ def test_a_notebook(session):
     for tick in (1, 2, 3):
         play.value = tick
     assert play.max == 3
-    assert model.steps_done == 6
+    assert model.steps_done == 5, "the last tick takes what is left"
     assert picture.value != before
     named["gravity"].value = 0.5
     named["ball y"].value = 0.25
@@ -113,6 +114,18 @@ def test_a_notebook(session):
     assert (model.positions.get() != before).any(axis=1).sum() == 7
     assert isinstance(named["reset"], widgets.Button)
     assert images.open(io.BytesIO(picture.value)).size[0] > 100
+
+
+def test_a_notebook_that_cannot_be_drawn_gives_its_canvas_back(session, monkeypatch):
+    pytest.importorskip("ipywidgets", reason="notebooks need the extra `notebook`")
+    pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
+    closed = []
+    monkeypatch.setattr(Flat, "close", lambda _: closed.append(True))
+    model = heap(session, 2)
+    monkeypatch.setattr(model, "frame", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        model.notebook()
+    assert closed == [True]
 
 
 def test_most_models_have_nothing_to_change(session):

@@ -7,6 +7,7 @@ from spheres_twin import numpy_energy, numpy_step
 
 import clfrnn
 from clfrnn.models import Spheres
+from clfrnn.models.spheres.particles import Particles
 from clfrnn.models.spheres.start import block_radius
 
 N = min(120, POINTS)
@@ -303,3 +304,17 @@ def test_a_place_is_no_step(session):
     model.update()
     assert model.steps_done == 0
     assert np.array_equal(model.positions.get(), np.array([[0, 0], [0.5, 0], [0, 0.5]], np.float32))
+
+
+def test_a_visit_passes_what_the_function_names(session):
+    """An argument whose name has that of another in it is none of its own."""
+    particles = Particles(np.zeros((3, 2), np.float32), 0.1, ordered=False, session=session, options={})
+    found = particles.index.empty(3, np.int32)
+    function = clfrnn.NeighborFunction(
+        arguments="global const real *positions, global const real *velocities, global int *spheres_near",
+        state="int many = 0;",
+        per_neighbor="++many;",
+        finish="spheres_near[i] = many;",
+    )
+    particles.visit(function, spheres_near=found)
+    assert found.get().tolist() == [2, 2, 2]

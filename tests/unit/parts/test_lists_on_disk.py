@@ -33,6 +33,12 @@ DAMAGES = {
     "short indices": other("indices", lambda indices: indices[:-1]),
     "an index too large": other("indices", lambda indices: indices + 1),
     "an index below 0": other("indices", lambda indices: indices - 1),
+    "indices of two axes": other("indices", lambda indices: indices[:, None]),
+    "indices that are no integers": other("indices", lambda indices: indices.astype(float)),
+    "queries of two axes": other("query_ids", lambda ids: ids[:, None]),
+    "distances of two axes": other("distances", lambda distances: distances[:, None]),
+    "vectors of one axis": other("vectors", lambda vectors: vectors[:, 0]),
+    "shifts of other points": other("shifts", lambda shifts: shifts[:, :1]),
     "a dtype that is none": other("dtype", lambda _: np.array("float31")),
 }
 
@@ -40,7 +46,12 @@ DAMAGES = {
 @pytest.fixture
 def folder(tmp_path):
     """The list of three points, of which the first and the last have no neighbor in common."""
-    listed = {"offsets": np.int32([0, 1, 3, 4]), "indices": np.int32([1, 0, 2, 1])}
+    listed = {
+        "offsets": np.int32([0, 1, 3, 4]),
+        "indices": np.int32([1, 0, 2, 1]),
+        "distances": np.float32([1, 1, 1, 1]),
+    }
+    listed |= {"vectors": np.float32([[0, 1], [0, -1], [0, 1], [0, -1]]), "shifts": np.zeros((4, 2), np.int32)}
     whole = parts.PartList(listed, query_ids=np.int32([0, 1, 2]), num_points=3, dtype=np.float32)
     parts.write_lists([whole], tmp_path / "lists")
     return tmp_path / "lists"
@@ -68,3 +79,12 @@ def test_a_file_that_is_missing_or_cut_off(folder, size):
     with pytest.raises(clfrnn.InvalidInputError) as caught:
         list(parts.read_lists(folder))
     assert str(path) in str(caught.value)
+
+
+def test_a_whole_list_is_read_and_a_missing_array_is_named(folder):
+    (found,) = parts.read_lists(folder)
+    assert found.vectors.tolist() == [[0, 1], [0, -1], [0, 1], [0, -1]]
+    path = folder / "part-000000.npz"
+    np.savez(path, num_points=3, images=False, query_ids=found.query_ids, offsets=found.offsets)
+    with pytest.raises(clfrnn.InvalidInputError, match="got one without dtype, indices; search again"):
+        list(parts.read_lists(folder))

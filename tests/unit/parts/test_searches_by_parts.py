@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+import time
 
 import numpy as np
 import pyopencl as cl
@@ -197,6 +198,31 @@ def test_arrays_of_any_kind(session, edges, tmp_path):
     assert np.array_equal(parts.count(whole, 2, sessions=[session], parts=3), expected)
 
 
+class Refilled(Sliced):
+    """A reader that fills one buffer with every slice, as readers of files do, and serves one thread at a time."""
+
+    def __init__(self, array):
+        super().__init__(array)
+        self.buffer, self.busy = np.empty_like(array), threading.Lock()
+
+    def __getitem__(self, key):
+        assert self.busy.acquire(blocking=False), "two threads at the same time"
+        rows = super().__getitem__(key)
+        self.buffer[: len(rows)] = rows
+        time.sleep(0.001)
+        self.busy.release()
+        return self.buffer[: len(rows)]
+
+
+def test_a_reader_that_fills_one_buffer_with_every_slice(session, edges, monkeypatch):
+    monkeypatch.setattr("clfrnn.parts.rows._ROWS", 32)
+    slices = [rows for _, rows in list(parts.rows.slices(Refilled(edges), "points"))]
+    assert np.array_equal(np.concatenate(slices), edges)
+    expected = clfrnn.search(edges, RADIUS, session=session, **FULL)
+    given = {"sessions": pair_of(session), "parts": 5}
+    assert_same(parts.join(parts.search(Refilled(edges), RADIUS, **given, **FULL)), expected)
+
+
 def test_an_array_of_hdf5(session, edges, tmp_path):
     h5py = pytest.importorskip("h5py", reason="h5py is not installed")
     with h5py.File(tmp_path / "cloud.h5", "w") as file:
@@ -310,6 +336,8 @@ def test_an_error_in_a_part_is_raised(session, edges):
         ({"box": (1.0,)}, "box"),
         ({"method": "octree"}, "method"),
         ({"sort": "id"}, "sort"),
+        ({"half": True, "radius": [0.5, 0.1, 0.2, 0.3], "parts": 3}, "half"),
+        ({"half": True, "queries": np.zeros((2, 2), np.float32)}, "half"),
         ({"where": clfrnn.Condition("i < j")}, "where"),
         ({"batch": [0, 1]}, "batch"),
         ({"session": clfrnn.default_session}, "session"),

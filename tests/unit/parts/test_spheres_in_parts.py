@@ -1,6 +1,7 @@
 """The Spheres model in parts: the trajectory of one device, to the last bit, where sums have an order."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from conftest import before_allocations, own_session
 
 import clfrnn
 from clfrnn import models
+from clfrnn.models.spheres.particles import Particles
 from clfrnn.parts.spheres import Spheres
 
 N = 120
@@ -96,6 +98,20 @@ def test_spheres_that_touch_more_than_are_remembered(session):
     assert np.abs(loose.positions.get() - one.positions.get()).max() < 1e-4
 
 
+@pytest.mark.parametrize("places", [1, 2])
+def test_spheres_at_the_same_place_are_in_one_part(session, places):
+    given = {"dim": 2, "repeatable": True}
+    one, model = models.Spheres(6, session=session, **given), Spheres(6, sessions=[session], parts=4, **given)
+    positions = np.full((6, 2), 0.25)
+    positions[6 // places :] = 0.5
+    for each in (one, model):
+        each.place(positions)
+        each.step(3)
+    assert_same_state(model, one)
+    assert model.energy() == one.energy()
+    assert len(model.parts) == places
+
+
 def test_a_division_that_a_device_refuses(session):
     """The spheres stay where they were, and the step is taken when there is memory for it."""
     given = {"dim": 2, "repeatable": True}
@@ -114,6 +130,71 @@ def test_a_division_that_a_device_refuses(session):
         each.step(2)
     assert model.last_step.divided
     assert_same_state(model, one)
+
+
+def test_a_step_that_one_part_refuses(session, monkeypatch):
+    """When others have indexed where their spheres go: none has moved, and the step is taken later."""
+    given = {"dim": 2, "repeatable": True}
+    one, model = models.Spheres(N, session=session, **given), Spheres(N, sessions=[session], parts=3, **given)
+    for each in (one, model):
+        each.step(3)
+    energy = model.energy()
+
+    def refused(points):
+        raise clfrnn.DeviceMemoryError("no more")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(model._held[1].particles.index, "update", refused)
+        with pytest.raises(clfrnn.DeviceMemoryError, match="no more"):
+            model.step()
+    assert_same_state(model, one)
+    assert model.energy() == energy
+    for each in (one, model):
+        each.step(20)
+    assert_same_state(model, one)
+
+
+def test_an_error_of_one_device_waits_for_the_others(session, monkeypatch):
+    """No thread works on spheres behind the call that failed."""
+    model = Spheres(N, dim=2, sessions=some_of(session, 2))
+    if not session.profile.concurrent:
+        pytest.skip("the devices take turns")
+    first, second = model._held
+    late, begun = [], threading.Event()
+
+    def refused(*_):
+        begun.wait(10)
+        raise clfrnn.DeviceMemoryError("no more")
+
+    def slow(*_):
+        begun.set()
+        time.sleep(0.1)
+        late.append(second)
+        return 0.0
+
+    monkeypatch.setattr(first, "step", refused)
+    monkeypatch.setattr(second, "step", slow)
+    with pytest.raises(clfrnn.DeviceMemoryError, match="no more"):
+        model.step()
+    assert late == [second]
+
+
+def test_another_thread_sees_whole_steps(session, monkeypatch):
+    """Positions that it reads while half of the parts have swapped their states are those after the step."""
+    model = Spheres(N, dim=2, sessions=[session], parts=2)
+    swap, seen = Particles.swap, []
+    reader = threading.Thread(target=lambda: seen.append(model.positions))
+
+    def read_between(particles):
+        if particles is model._held[1].particles:
+            reader.start()
+            reader.join(0.3)  # without a lock it ends at once
+        swap(particles)
+
+    monkeypatch.setattr(Particles, "swap", read_between)
+    model.step()
+    reader.join()
+    assert np.array_equal(seen[0], model.positions)
 
 
 def test_more_parts_than_spheres_and_no_threads_left(session):

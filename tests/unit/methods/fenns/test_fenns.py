@@ -33,6 +33,7 @@ from clfrnn.methods.grid.coarse_plan import plan_coarse
 from clfrnn.problem import Problem
 from clfrnn.runtime.rendering import own_function, render
 from clfrnn.survey import Survey
+from clfrnn.updates import PointUpdates
 
 
 def problem(*, n=100_000, dim=3, real="float", radius=0.05, extent=1.0, others=5.0, shape=None, box=None):
@@ -409,6 +410,20 @@ def test_as_many_points_that_come_to_crowd(session, on_device):
         index.update(cla.to_device(session.queue, even) if on_device else even)
 
 
+@pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
+def test_crowds_are_served_where_memory_lacks_for_another_plan(session, on_device, monkeypatch):
+    def refuse(*_, **__):
+        raise clfrnn.DeviceMemoryError("no memory")
+
+    even, crowd = clouds.uniform(500, 2, seed=2), clouds.multiscale(500, 2, seed=1)
+    index = clfrnn.build_index(even, 0.05, method="fenns", session=session)
+    monkeypatch.setattr(type(structure_of(index)), "is_crowded", lambda *_, **__: True)
+    monkeypatch.setattr(PointUpdates, "_replace", refuse)
+    for points in (crowd, even):
+        index.update(cla.to_device(session.queue, points) if on_device else points)
+        assert_same(index.query(sort="index"), truth(points, 0.05))
+
+
 def test_how_crowded_coarse_cells_may_be(session):
     """Even points, and cells that were asked for, keep their coarse grid; points over decades of scale do not."""
     if POINTS < 1000:
@@ -524,9 +539,10 @@ def test_a_crowd_in_local_grids(session, dim, dtype):
         pytest.skip("this driver takes long for a kernel in the arrangement for a GPU; kinds of lists need these, too")
     points, radius = crowded(dim, dtype), 0.02 if dim == 3 else 0.01
     index = clfrnn.build_index(points, radius, method="fenns", coarse_shape=3, session=in_groups(session))
-    held = structure_of(index)._counts()
+    structure = structure_of(index)
+    held = structure._counts.now(structure._placed.cells.sections)
     assert held[held > 0].min() <= 16
-    assert held.max() > structure_of(index).config.tile == 32
+    assert held.max() > structure.config.tile == 32
     for moved in (points, points[::-1].copy()):
         index.update(moved)
         for include_self in (False, True):
