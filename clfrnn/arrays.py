@@ -11,6 +11,7 @@ import pyopencl.array as cla
 
 from .errors import InvalidInputError, PrecisionWarning
 from .host.numbers import briefly, is_masked, real_array, real_number
+from .host.objects import refuse_objects
 from .host.warning import warn
 
 __all__ = [
@@ -58,6 +59,7 @@ def host_points(
     float16 becomes float32, and an array that would lose digits is refused. Integers become `real`, or else float64,
     where there is `fp64`; without it float32, with a warning. Lists become `real` where that is given.
     """
+    refuse_objects(value, name)
     try:
         array = np.asarray(value)
     except (ValueError, TypeError, RuntimeError) as error:
@@ -100,7 +102,7 @@ def check_shape(array: Any, name: str) -> Any:
             argument=name,
         )
     if array.shape[1] > MOST_COORDINATES:
-        raise InvalidInputError(too_wide(array.shape[1]), argument=name)
+        raise InvalidInputError(too_wide(array.shape[1], name, rows=array.shape[0]), argument=name)
     if array.shape[0] > MOST_ROWS:
         raise InvalidInputError(
             f"expected at most {MOST_ROWS:,} rows, got {array.shape[0]:,}; split the array", argument=name
@@ -108,12 +110,12 @@ def check_shape(array: Any, name: str) -> Any:
     return array
 
 
-def too_wide(dim: int) -> str:
-    """What an error says of points with more coordinates than any method serves."""
-    return (
-        f"expected at most {MOST_COORDINATES} coordinates a point, got {dim}; no method serves that many: leave out "
-        "columns that are no coordinates, or project the points"
-    )
+def too_wide(dim: int, name: str = "points", *, rows: int = 0) -> str:
+    """What an error says of points with more coordinates than any method serves, and of `rows` points if known."""
+    remedy = "leave out columns that are no coordinates, or project the points"
+    if 0 < rows <= MOST_COORDINATES:
+        remedy = f"pass {name}.T if each column is a point, or else {remedy}"
+    return f"expected at most {MOST_COORDINATES} coordinates a point, got {dim}; no method serves that many: {remedy}"
 
 
 def _as_real(

@@ -22,7 +22,9 @@ from ..arrays import REAL_OF
 from ..config import INT, LONG
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
+from ..points.rounding import largest_of, warn_of_rounding
 from ..primitives.config import plan_gather
+from ..primitives.reduce import bounding_box
 from ..runtime.scratch import Scratch
 from ..runtime.session import Session
 from .groups import MOST_ROWS, Groups, find_groups
@@ -103,7 +105,9 @@ class Voxels(NamedTuple):
 def find_voxels(
     session: Session, points: DeviceArray[np.floating[Any]], size: float, origin: npt.NDArray[np.float64]
 ) -> Voxels:
-    """Find the voxel of each point; waits for the number of voxels.
+    """Find the voxel of each point; waits for the bounds of the points, and for the number of voxels.
+
+    Where points are rounded so coarsely that this decides about their voxels, a PrecisionWarning says so.
 
     Voxels are found in a table with twice as many slots as there are points: beside the result about 32 bytes a
     point are in use, and eight more for each coordinate.
@@ -114,6 +118,9 @@ def find_voxels(
             f"expected at most {MOST_ROWS:,} points, whose voxels one table holds, got {n:,}; thin them in parts",
             argument="points",
         )
+    if n:
+        largest = largest_of(bounding_box(session, points))
+        warn_of_rounding(session, points, size, largest, of="the size of a voxel", changes="the points")
     keys, offsets = _keys(session, points, _layout(size, origin))
     groups = find_groups(session, keys, n)
     return Voxels(session, points, size, groups.group_of, groups.counts, groups.is_lead, offsets)

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import InvalidInputError
 from ..host.foreign_warnings import ignored_warnings
 
-__all__ = ["add_cloud", "check_picture", "chosen", "draw_counts", "new_figure"]
+__all__ = ["add_cloud", "check_picture", "chosen", "draw_counts", "new_figure", "outside", "shows"]
 
 #: Largest number of points that are drawn, chosen at random: more points only hide each other.
 _MOST_DRAWN = 50_000
@@ -19,6 +19,12 @@ _MOST_BINS = 60
 
 #: Most numbers at an axis of a panel in 3D.
 _MOST_NUMBERS = 5
+
+#: The share of points that may lie far off at either end of an axis, and how far the others reach: extents of the rest.
+_FAR, _REACH = 0.01, 1
+
+#: The margin of a picture around these, as a share of their extent.
+_MARGIN = 0.5
 
 
 @ignored_warnings()
@@ -35,14 +41,15 @@ def draw_counts(points: np.ndarray[Any, Any], counts: np.ndarray[Any, Any], path
     import matplotlib.ticker
 
     figure = new_figure()
-    drawn = chosen(len(points))
+    shown = np.flatnonzero(shows(points, counts > 0))
+    drawn = shown[chosen(len(shown))]
     # The scale begins at 0, so that colours show numbers also where all are equal.
     shades = {"cmap": mpl.colormaps["viridis"], "vmin": 0, "vmax": max(1, int(counts.max(initial=0)))}
     cloud, (dots,) = add_cloud(figure, (1, 2, 1), (points[drawn], {"c": counts[drawn], **shades}))
     whole = mpl.ticker.MaxNLocator(integer=True)
     pad = 0.12 if points.shape[1] >= 3 else 0.05
     figure.colorbar(dots, ax=cloud, label="neighbors", shrink=0.8, ticks=whole, pad=pad)
-    cloud.set_title(title, loc="left")
+    cloud.set_title(title + outside(len(points) - len(shown)), loc="left")
     _draw_histogram(figure.add_subplot(1, 2, 2), counts)
     figure.savefig(path, dpi=150)
     return len(drawn)
@@ -86,6 +93,39 @@ def add_cloud(
         for name, share in zip("xyz", extent / extent.max(), strict=True):
             axes.locator_params(axis=name, nbins=max(1, round(_MOST_NUMBERS * float(share))))
     return axes, drawn
+
+
+def shows(points: np.ndarray[Any, Any], known: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Which points a picture shows: with one that lies very far off, all others would be one dot.
+
+    These are the points around most of the `known` ones, or of all where none is known.
+
+    Parameters
+    ----------
+    points : (n, dim)
+    known : (n,) bool, the points of which the picture tells something
+    """
+    cloud = points[:, :3].astype(np.float64)
+    of = cloud[known] if known.any() else cloud
+    if not len(of):
+        return np.ones(len(points), bool)
+    low, high = np.quantile(of, _FAR, axis=0, method="higher"), np.quantile(of, 1 - _FAR, axis=0, method="lower")
+    if not (reach := _REACH * float((high - low).max())) > 0:  # few points, or most of them in one place
+        return np.ones(len(points), bool)
+    most = of[_within(of, low - reach, high + reach)]
+    low, high = most.min(axis=0), most.max(axis=0)
+    margin = _MARGIN * float((high - low).max())
+    return _within(cloud, low - margin, high + margin)
+
+
+def _within(points: np.ndarray[Any, Any], low: Any, high: Any) -> np.ndarray[Any, Any]:
+    """Which points lie in a box."""
+    return np.asarray(((low <= points) & (points <= high)).all(axis=1), bool)
+
+
+def outside(many: int) -> str:
+    """The second line of a title, on the points that a picture does not show."""
+    return f"\n{many:,} {'point' if many == 1 else 'points'} outside the picture" if many else ""
 
 
 def chosen(n: int, most: int = _MOST_DRAWN) -> np.ndarray[Any, Any]:

@@ -36,6 +36,9 @@ __all__ = [
 
 STANDARD_INPUT = Path("-")
 
+#: Signs of names that a note on what is left out has at most.
+_MOST_SHOWN = 120
+
 
 class Packing(NamedTuple):
     """How files are packed: the program that does it, and how what an open one holds is read, some at a time."""
@@ -144,7 +147,10 @@ def left_out(path: Path, others: Iterable[str], read: str = "") -> tuple[str, ..
     read : what the coordinates are, where that was chosen among others
     """
     names = ", ".join(others)
-    return (f"{label(path)}: {read and f'coordinates are {read}; '}left out: {shown(names, 120)}",) if names else ()
+    if len(names) > _MOST_SHOWN and (end := names.rfind(",", 0, _MOST_SHOWN - 2)) > 0:
+        names = f"{names[:end]}, …"  # no part of a name
+    read = read and f"coordinates are {read}; "
+    return (f"{label(path)}: {read}left out: {shown(names, _MOST_SHOWN)}",) if names else ()
 
 
 @contextlib.contextmanager

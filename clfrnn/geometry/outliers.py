@@ -121,6 +121,10 @@ def statistical_outliers(
     The result is the same on every device. Distances neither overflow nor vanish, however far or close points are.
     Points whose mean distance equals the limit up to rounding stay, so that all stay where all are equal.
 
+    One very far point makes s so large that all other strays stay. Leave far points out by :func:`radius_outliers`
+    first, with a large radius, or call it again on the points that stay, until no stray is left. Each call takes m and
+    s anew: with a `ratio` of 2 it leaves out some ordinary points each time, with a larger one fewer.
+
     Cost: that of :func:`clfrnn.nearest` without a radius, a read of its distances, and a copy of n numbers to the host,
     where m and s are computed in float64. Where squares of distances overflow or vanish in the points' dtype, a copy of
     the points to the host and a second search come on top, for the points that need it.

@@ -73,13 +73,15 @@ def voxel_downsample(
     This is the voxel grid filter of the Point Cloud Library and of Open3D. A voxel holds the points with
     ``origin + k size <= x < origin + (k + 1) size`` on each axis, k whole. That is exact for the numbers as they are,
     float32 points and a float64 size among them, and for coordinates of any magnitude: no product is rounded, and k may
-    exceed 64 bits. So 0.3, which as a float64 is below three times 0.1, lies in the voxel 2 of size 0.1.
+    exceed 64 bits. So 0.3, which as a float64 is below three times 0.1, lies in the voxel 2 of size 0.1. Where points
+    were rounded before, as coordinates of maps in float32, and that decides about their voxels, a PrecisionWarning says
+    so.
 
     The result is the same in every run. Means are added up in the order of points, from the first point of each voxel.
 
-    Cost: five passes over the points and a wait for the number of voxels; a sort of the points by voxel on top, but for
-    ``"first"``. About 32 bytes a point and 8 for each coordinate are in use meanwhile. A device without float64 gets
-    the numbers of voxels from the host.
+    Cost: six passes over the points, and waits for their bounds and for the number of voxels; a sort of the points by
+    voxel on top, but for ``"first"``. About 32 bytes a point and 8 for each coordinate are in use meanwhile. A device
+    without float64 gets the numbers of voxels from the host.
 
     Examples
     --------

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ..conditions import Condition
 from ..errors import ArgumentError, ClfrnnError, InvalidInputError
 from ..host.numbers import real_array, real_number, shown, whole_number
+from ..host.objects import refuse_objects
 from ..index import Index
 from ..points.on_device import as_points
 from ..points.sessions import choose_session
@@ -477,6 +478,7 @@ def _restore(kind: type[KDTree], data: npt.NDArray[Any], how: tuple[Any, ...]) -
 
 def _real_numbers(value: Any, name: str) -> npt.NDArray[Any]:
     """Return an array of finite numbers, float32 or float64, or raise."""
+    refuse_objects(value, name)
     array = np.asarray(value)
     if array.dtype.kind == "c":
         raise ArgumentError("KDTree does not work with complex data; pass real numbers", argument=name)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ..errors import InvalidInputError
 from ..host.numbers import is_masked, real_number, shown, whole_number
+from ..host.objects import refuse_objects
 
 __all__ = [
     "Survey",
@@ -68,6 +69,7 @@ def as_rows(points: Any, name: str) -> Any:
     if hasattr(points, "get") and hasattr(points, "queue"):  # on a device
         points = points.get()
     if not all(hasattr(points, attribute) for attribute in ("shape", "dtype", "__getitem__")):
+        refuse_objects(points, name)
         try:
             points = np.asarray(points)
         except (ValueError, TypeError, RuntimeError) as error:

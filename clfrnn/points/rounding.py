@@ -44,11 +44,12 @@ def warn_of_rounding(
     *,
     rows: np.ndarray[Any, Any] | None = None,
     of: str = "the radius",
+    changes: str = "the pairs",
 ) -> None:
     """Warn where a radius is so short that the rounding of coordinates changes more than some per cent of the pairs.
 
-    `largest` is the largest coordinate, without its sign, `rows` are the points where the host has them, and `of` is
-    what the radius is. Radius 0 is for points that are equal.
+    `largest` is the largest coordinate, without its sign, `rows` are the points where the host has them, `of` is what
+    the radius is, and `changes` what depends on it. Radius 0 is for points that are equal.
     """
     # Adjacent numbers are at most so far apart.
     if radius == 0 or radius >= _FEWEST_SPACINGS * float(np.finfo(points.dtype).eps) * largest:
@@ -57,7 +58,7 @@ def warn_of_rounding(
     coarse = far[_FEWEST_SPACINGS * _spacings(far) > radius]
     if len(coarse) < max(1.0, _SHARE * len(far)):
         return
-    _warn(coarse.max(), radius, of)
+    _warn(coarse.max(), radius, of, changes)
 
 
 def warn_of_far_box(space: PeriodicBox, box: Box, radius: float, dtype: np.dtype[Any]) -> None:
@@ -77,7 +78,7 @@ def warn_of_far_box(space: PeriodicBox, box: Box, radius: float, dtype: np.dtype
         _warn(dtype.type(nearest), radius)
 
 
-def _warn(coordinate: Any, radius: float, of: str = "the radius") -> None:
+def _warn(coordinate: Any, radius: float, of: str = "the radius", changes: str = "the pairs") -> None:
     """Warn of points that are rounded as this coordinate is."""
     spacing = float(_spacings(coordinate))
     remedy = "subtract an origin where the coordinates are computed"
@@ -89,7 +90,7 @@ def _warn(coordinate: Any, radius: float, of: str = "the radius") -> None:
     warn(
         f"points: at the coordinate {float(coordinate):.6g}, adjacent numbers of {coordinate.dtype} are {spacing:.3g} "
         f"apart, and {of}, {radius:.3g}, is {radius / spacing:.3g} times that: the rounding of coordinates decides "
-        f"about some {min(1.0, spacing / radius):.0%} of the pairs; {remedy}",
+        f"about some {min(1.0, spacing / radius):.0%} of {changes}; {remedy}",
         PrecisionWarning,
     )
 

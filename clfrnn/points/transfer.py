@@ -8,9 +8,18 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array as cla
 
-from ..arrays import REAL_OF, check_finite, check_shape, host_points, is_device_array, is_scalar, round_radii
+from ..arrays import (
+    REAL_OF,
+    check_finite,
+    check_shape,
+    host_points,
+    is_device_array,
+    is_scalar,
+    round_radii,
+)
 from ..device_array import DeviceArray, read_strided
 from ..errors import InvalidInputError
+from ..host.objects import refuse_objects
 from ..primitives.gather import pack
 from ..primitives.readback import PendingBox
 from ..primitives.reduce import bounding_box
@@ -187,6 +196,8 @@ def _common_real(session: Session, points: Any, queries: Any) -> np.dtype[Any] |
     """
     if queries is None or queries is points or isinstance(queries, (list, tuple)) or isinstance(points, (list, tuple)):
         return None
+    refuse_objects(points, "points")
+    refuse_objects(queries, "queries")
     try:
         given = [each.dtype if is_device_array(each) else np.asarray(each).dtype for each in (points, queries)]
     except (ValueError, TypeError, RuntimeError):

@@ -78,6 +78,9 @@ def test_scipy():
     missing = theirs["nearest"] == 2_000
     assert np.array_equal(np.where(missing, -1, theirs["nearest"]), ours["nearest"])
     np.testing.assert_allclose(ours["distances"], theirs["distances"], rtol=1e-12)
+    for name in ("eight", "own"):
+        assert np.array_equal(ours[name], theirs[name])
+        np.testing.assert_allclose(ours[f"{name}_distances"], theirs[f"{name}_distances"], rtol=1e-12)
 
 
 def test_scipy_on_a_torus():

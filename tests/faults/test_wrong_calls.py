@@ -8,6 +8,7 @@ import pytest
 import clfrnn
 from clfrnn import clouds
 from clfrnn.host.keywords import hint
+from clfrnn.interop.scipy import KDTree
 
 INVALID, ARGUMENT = clfrnn.InvalidInputError, clfrnn.ArgumentError
 
@@ -78,8 +79,10 @@ search(P[:, :, None], r)
     points: expected shape (rows, dim) with dim at least 1 | got (60, 3, 1) | pass one row of coordinates for each point
 search(np.zeros((4, 0)), r)
     points: expected shape (rows, dim) with dim at least 1 | got (4, 0) | pass one row of coordinates for each point
-search(np.zeros((4, 13)), r)
+search(np.zeros((13, 13)), r)
     points: expected at most 12 coordinates a point | got 13 | no method serves that many: leave out
+search(P.T, r)
+    points: expected at most 12 coordinates a point | got 60 | pass points.T if each column is a point
 search(P > 0.5, r)
     points: expected float32 or float64 (or float16, or | got bool | convert with points.astype(numpy.float64) if
 search(P.astype(complex), r)
@@ -93,11 +96,11 @@ search([[1.0, 2.0], [3.0]], r)
 search([], r)
     points: expected shape (rows, dim) | got none of either | pass numpy.zeros((0, dim)) for no points
 search('cloud.npy', r)
-    points: expected float32 or float64 numbers | got dtype <U9 of shape () | convert it to a rectangular array of
+    points: expected an array of shape (rows, dim) | got str, which is no array | clfrnn.files.read('cloud.npy').points
 search(None, r)
-    points: expected float32 or float64 numbers | got dtype object of shape () | convert it to a rectangular array of
+    points: expected an array of shape (rows, dim) | got NoneType, which is no array | pass an array of numbers
 search({1.0, 2.0}, r)
-    points: expected float32 or float64 numbers | got dtype object of shape () | convert it to a rectangular array of
+    points: expected an array of shape (rows, dim) | got set, which is no array | pass an array of numbers with a row
 search(np.array([[0, 2**53 + 1]]), r)
     points: expected integers up to 2**53, which float64 | got 9007199254740993 | choose the rounding yourself with
 search(np.array([[0, 2**63]], np.uint64), r)
@@ -117,7 +120,7 @@ search(P, r, queries=P[:, :2])
 search(P, r, queries=[[0.0, np.nan, 0.0]])
     queries: expected finite numbers | got NaN or inf in row 0 | remove or repair that row
 search(P, r, queries='all')
-    queries: expected float32 or float64 | got dtype <U3 of shape () | convert it to a rectangular array of numbers
+    queries: expected an array of shape (rows, dim) | got str, which is no array | pass clfrnn.files.read('all').points
 search(P, -1)
     radius: expected a finite number of at least 0 whose square | got -1.0 | pass a distance in the points' unit
 search(P, np.nan)
@@ -279,7 +282,7 @@ index.update(P.astype(np.float64))
 index.update(P, box=(1, 1, 1))
     box: expected none, as there was no box when it was built | got (1, 1, 1) | leave it out, or build anew with box
 index.update(None)
-    points: expected float32 or float64 numbers | got dtype object of shape () | convert it to a rectangular array of
+    points: expected an array of shape (rows, dim) | got NoneType, which is no array | pass an array of numbers
 index.visit('out[i] = 1;', out=out)
     function: expected a clfrnn.NeighborFunction | got str | wrap the code:
 index.visit(code)
@@ -383,3 +386,33 @@ def test_wrong_values(names, call, parts):
 def test_hints_are_of_what_is_there():
     assert hint("distance", ["box"]) == ""
     assert hint("queri", ["queries", "query_ids"]) == "did you mean 'queries'?"
+
+
+class Scan:
+    """A scan as laspy has it: numpy would read it row by row, for minutes."""
+
+    xyz = np.zeros((3, 3))
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, row):
+        raise AssertionError("read item by item")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda scan, session: clfrnn.search(scan, 1, session=session),
+        lambda scan, session: clfrnn.search(np.zeros((1, 3), np.float32), 1, queries=scan, session=session),
+        lambda scan, session: clfrnn.search(scan, 1, queries=np.zeros((1, 3)), session=session),
+        lambda scan, session: clfrnn.parts.count(scan, 1, sessions=[session]),
+        lambda scan, session: KDTree(scan),
+    ],
+    ids=["points", "queries", "points beside queries", "parts", "KDTree"],
+)
+def test_scans_are_refused_unread(session, call):
+    with pytest.raises(
+        clfrnn.InvalidInputError, match=r"got Scan, which is no array; pass .* numpy.asarray\(.*\.xyz\)"
+    ):
+        call(Scan(), session)

@@ -13,7 +13,8 @@ RNG = np.random.default_rng(2)
 SCAN = RNG.random((400, 3)) * [20, 20, 1] + [448_000, 5_411_000, 300]
 COARSE = SCAN.astype(np.float32)
 WORDS = (
-    r"points: at the coordinate 5\.411.*e\+06, adjacent numbers of float32 are 0\.5 apart, and the radius, 0\.5, is 1"
+    r"points: at the coordinate 5\.411.*e\+06, adjacent numbers of float32 are 0\.5 apart, and the "
+    r"(radius|size of a voxel), 0\.5, is 1"
 )
 
 CALLS = {
@@ -26,6 +27,7 @@ CALLS = {
     "box": lambda points, s: clfrnn.search(points, 0.5, box=(1e6, 1e7, 1e3), session=s),
     "cell": lambda points, s: clfrnn.search(points, 0.5, cell=[[1e6, 0, 0], [1e5, 1e7, 0], [0, 0, 1e3]], session=s),
     "batch": lambda points, s: clfrnn.search(points, 0.5, batch=np.arange(len(points)) % 3, session=s),
+    "voxels": lambda points, s: clfrnn.geometry.voxel_downsample(points, 0.5, session=s),
     "mirrored": lambda points, s: clfrnn.search(-points, 0.5, session=s),
 }
 
@@ -48,7 +50,7 @@ def test_coarse_coordinates_have_a_warning(session, name):
     assert "(points - origin).astype(numpy.float32)" in message
 
 
-@pytest.mark.parametrize("name", ["search", "box", "cell", "batch", "brute force"])
+@pytest.mark.parametrize("name", ["search", "box", "cell", "batch", "brute force", "voxels"])
 def test_arrays_on_the_device_have_it_too(session, name):
     array = cla.to_device(session.queue, COARSE)
     found = seen(lambda: CALLS[name](array, session))

@@ -27,7 +27,9 @@ __all__ = ["clean"]
 @click.option(
     "--ratio",
     type=float,
-    help="Keep points whose mean distance exceeds the mean of all points by at most RATIO standard deviations.",
+    help="Keep points whose mean distance exceeds the mean of all points by at most RATIO standard deviations. "
+    "One very far point makes these so large that all other strays stay: clean once more what stays, or use --radius "
+    "first.",
 )
 @click.option(
     "--voxel",
@@ -76,7 +78,7 @@ def _check(given: dict[str, Any]) -> None:
     if given["voxel"] is not None and not any(named):
         return
     if len(named[0]) + len(named[1]) < 2:
-        came = (named[0] + named[1] or ["neither"])[0]
+        came = (named[0] + named[1] or ["none"])[0]
         raise click.UsageError(
             f"Missing option: expected --radius with --min-neighbors, --k with --ratio, or --voxel, got {came}; say "
             "which points stay, as in --k 16 --ratio 2"

@@ -11,7 +11,7 @@ import numpy as np
 from ...host.files import replacing
 from ...host.foreign_warnings import ignored_warnings
 from ...host.printable import printable
-from ..pictures import add_cloud, chosen, new_figure
+from ..pictures import add_cloud, chosen, new_figure, outside, shows
 
 if TYPE_CHECKING:
     from ...geometry import Surface
@@ -40,12 +40,14 @@ def draw_cleaned(path: Path, cloud: Array, stays: Array) -> None:
     stays : (n,) bool
     """
     figure = new_figure()
-    left, stay = (part[chosen(len(part))] for part in (cloud[~stays], cloud[stays]))
+    shown = shows(cloud, stays)
+    left, stay = (part[chosen(len(part))] for part in (cloud[shown & ~stays], cloud[shown & stays]))
     layers = (stay, {"color": _BLUE}), (left, {"color": _RED, "s": 3})
     both, _ = add_cloud(figure, (1, 2, 1), *layers)
-    both.set_title(f"left out, in red, are {len(cloud) - stays.sum():,} of {len(cloud):,} points", loc="left")
+    title = f"left out, in red, are {len(cloud) - stays.sum():,} of {len(cloud):,} points"
+    both.set_title(title + outside(int((~shown).sum())), loc="left")
     alone, _ = add_cloud(figure, (1, 2, 2), layers[0])
-    alone.set_title(f"the {stays.sum():,} that stay", loc="left")
+    alone.set_title(f"the {stays.sum():,} that stay" + outside(int((stays & ~shown).sum())), loc="left")
     _save(figure, path, f"{len(cloud):,} points", len(stay) + len(left), len(cloud))
 
 
@@ -60,14 +62,15 @@ def draw_normals(path: Path, cloud: Array, vectors: Array, curvature: Array) -> 
     curvature : (n,); a point where it is nan is not drawn
     """
     figure = new_figure()
-    known = np.flatnonzero(np.isfinite(curvature))
-    drawn = known[chosen(len(known))]
-    most = float(np.percentile(curvature[known], 99)) if len(known) else 1.0
+    known = np.isfinite(curvature)
+    shown = np.flatnonzero(known & shows(cloud, known))
+    drawn = shown[chosen(len(shown))]
+    most = float(np.percentile(curvature[known], 99)) if known.any() else 1.0
     shades = {"c": curvature[drawn], "cmap": "viridis", "vmin": 0, "vmax": max(most, 1e-6)}
     axes, (dots,) = add_cloud(figure, (1, 2, 1), (cloud[drawn], shades))
     figure.colorbar(dots, ax=axes, label="curvature", orientation="horizontal", shrink=0.6)
-    axes.set_title(f"{len(known):,} points with normals", loc="left")
-    some = known[chosen(len(known), _MOST_ARROWS)]
+    axes.set_title(f"{known.sum():,} points with normals" + outside(int(known.sum()) - len(shown)), loc="left")
+    some = shown[chosen(len(shown), _MOST_ARROWS)]
     extent = float(np.ptp(cloud[drawn], axis=0).max()) if len(drawn) else 0.0
     axes, _ = add_cloud(figure, (1, 2, 2), (cloud[drawn], {"color": _GRAY}))
     axes.quiver(*cloud[some].T, *vectors[some].T, length=_ARROW * extent or 1, color=_BLUE, linewidth=0.7)
@@ -88,8 +91,9 @@ def draw_surface(path: Path, cloud: Array, surface: Surface) -> None:
     figure = new_figure()
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-    axes, _ = add_cloud(figure, (1, 2, 1), (cloud[chosen(len(cloud))], {"color": _BLUE}))
-    axes.set_title(f"{len(cloud):,} points", loc="left")
+    shown = cloud[shows(cloud, np.ones(len(cloud), bool))]
+    axes, _ = add_cloud(figure, (1, 2, 1), (shown[chosen(len(shown))], {"color": _BLUE}))
+    axes.set_title(f"{len(cloud):,} points" + outside(len(cloud) - len(shown)), loc="left")
     corners = surface.vertices[surface.faces]
     some = corners[chosen(len(corners), _MOST_TRIANGLES)]
     # Those that are drawn are so much larger that they cover what the others did.

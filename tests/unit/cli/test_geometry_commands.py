@@ -7,6 +7,7 @@ import pytest
 from test_cli import run
 
 from clfrnn import geometry
+from clfrnn.cli.pictures import outside, shows
 from clfrnn.files import read
 
 RANDOM = np.random.default_rng(5)
@@ -14,7 +15,7 @@ RANDOM = np.random.default_rng(5)
 #: A ball's surface, and two points that stand alone.
 BALL = RANDOM.normal(size=(1500, 3))
 BALL /= np.linalg.norm(BALL, axis=1, keepdims=True)
-STRAY = np.array([[3.0, 0, 0], [0, -4.0, 0]])
+STRAY = np.array([[1.8, 0, 0], [0, -4.0, 0]])
 
 
 @pytest.fixture
@@ -176,13 +177,31 @@ def test_pictures(place, cloud, tmp_path, monkeypatch, extra, command):
     monkeypatch.setattr("clfrnn.cli.geometry.pictures._MOST_TRIANGLES", 500)
     status, printed = run(command, cloud, *PICTURES[command], "picture.png", "--device", place)
     assert status == 0, printed
-    drawn = {"clean": "1,502 points", "normals": "1,502 points, 1,500 of them", "surface": ", 500 of them"}
+    drawn = {
+        "clean": "1,502 points, 1,501 of them",
+        "normals": "1,502 points, 1,500 of them",
+        "surface": ", 500 of them",
+    }
     assert drawn[command] in printed.partition("drawn    picture.png: ")[2]
     pixels = imread("picture.png")[..., :3]
     assert pixels.std() > 0.02
     red = np.all(np.abs(pixels - [0xD5 / 255, 0x5E / 255, 0]) < 0.1, axis=-1)
     assert red.any() == (command == "clean")
     assert not list(tmp_path.glob(".clfrnn-*"))
+
+
+@pytest.mark.parametrize("far", [1e6, 1e30, np.finfo(np.float64).max])
+def test_pictures_leave_out_what_is_far(far):
+    # The far point is among those that a picture tells of, and strays above them are not.
+    tile = np.random.default_rng(0).random((1_000, 3)) * [200, 200, 10] + [500_000, 5_400_000, 300]
+    cloud = np.concatenate([tile, [[500_000, 5_400_000, 400 + 10 * i] for i in range(-8, 9)], [[5e5, 5.4e6, far]]])
+    known = np.arange(len(cloud)) != 1_000
+    known[1_001:1_017] = False
+    near = cloud[:, 2] <= tile[:, 2].max() + 99
+    assert np.array_equal(shows(cloud, known), near)
+    assert shows(cloud[:3], known[:3]).all()
+    assert shows(tile[:0], known[:0]).shape == (0,)
+    assert outside(int((~near).sum())) == f"\n{(~near).sum()} points outside the picture"
 
 
 @pytest.mark.parametrize("points", [np.zeros((0, 2)), np.zeros((5, 2)), np.float64([[0], [1], [9]]), BALL[:5]])
@@ -220,7 +239,7 @@ CLEAN = "expected --radius with --min-neighbors, --k with --ratio, or --voxel, g
 @pytest.mark.parametrize(
     ("command", "status", "message"),
     [
-        ("clean {cloud}", 2, f"{CLEAN} neither; say which points stay, as in --k 16 --ratio 2"),
+        ("clean {cloud}", 2, f"{CLEAN} none; say which points stay, as in --k 16 --ratio 2"),
         ("clean {cloud} --k 3", 2, f"{CLEAN} --k; say"),
         ("clean {cloud} --min-neighbors 3", 2, f"{CLEAN} --min-neighbors; say"),
         (

@@ -6,6 +6,7 @@ import pytest
 
 from clfrnn.errors import InvalidInputError
 from clfrnn.files import frames, read
+from clfrnn.files.contents import left_out
 from clfrnn.files.formats import FORMATS
 
 ATOM = "ATOM      7  CA  GLY A   3       1.000   2.000   3.000  1.00 20.00      P1   C1+"
@@ -50,6 +51,16 @@ TEXTS = {
         "left out: rgb, VIEWPOINT",
     ),
 }
+
+
+def test_long_notes_end_behind_a_name(tmp_path):
+    names = [f"property_{k}" for k in range(30)]
+    (note,) = left_out(tmp_path / "a.las", names)
+    *whole, end = note.partition("left out: ")[2].split(", ")
+    assert (whole, end) == (names[: len(whole)], "…")
+    assert len(whole) == 9
+    (note,) = left_out(tmp_path / "a.las", ["x" * 200])
+    assert note.endswith("left out: " + "x" * 119 + "…")
 
 
 @pytest.mark.parametrize("ending", TEXTS)

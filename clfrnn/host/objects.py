@@ -1,0 +1,49 @@
+"""Objects that callers pass for points and that are no arrays: scans, meshes, sets of atoms, names of files."""
+
+from __future__ import annotations
+
+import numbers
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import InvalidInputError
+from .numbers import shown
+
+__all__ = ["refuse_objects"]
+
+#: By these an object gives numpy its numbers as a whole.
+_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__")
+
+#: Where scans, meshes, atoms and clouds of other libraries have their coordinates.
+_COORDINATES = ("xyz", "positions", "vertices", "points")
+
+
+def refuse_objects(value: object, name: str) -> None:
+    """Raise for what is neither an array, nor a sequence of rows, nor a number: a text, a scan, a set of atoms.
+
+    numpy would read many of them item by item, which takes minutes for a scan, and find no numbers there.
+    """
+    if isinstance(value, (str, os.PathLike)):
+        remedy = f"pass clfrnn.files.read({shown(os.fspath(value))}).points, say, if that is a file"
+    elif _has_rows(value):
+        return
+    else:
+        held = next((each for each in _COORDINATES if each in dir(value)), None)
+        remedy = "pass an array of numbers with a row of coordinates for each point"
+        remedy = f"pass its coordinates, numpy.asarray({name}.{held})" if held else remedy
+    raise InvalidInputError(
+        f"expected an array of shape (rows, dim), got {type(value).__name__}, which is no array; {remedy}",
+        argument=name,
+    )
+
+
+def _has_rows(value: Any) -> bool:
+    """Whether numpy makes an array of `value`: of a sequence, a number, or memory that an object gives to others."""
+    if isinstance(value, (Sequence, numbers.Number)) or any(hasattr(value, each) for each in _PROTOCOLS):
+        return True
+    try:
+        memoryview(value)  # of arrays of ctypes, and of bindings to C++
+    except (TypeError, BufferError):
+        return False
+    return True
