@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import InvalidInputError
@@ -24,12 +24,12 @@ def refuse_objects(value: object, name: str) -> None:
 
     numpy would read many of them item by item, which takes minutes for a scan, and find no numbers there.
     """
+    held = next((each for each in _COORDINATES if each in dir(value)), None)
     if isinstance(value, (str, os.PathLike)):
         remedy = f"pass clfrnn.files.read({shown(os.fspath(value))}).points, say, if that is a file"
-    elif _has_rows(value):
+    elif _is_array(value) or (held is None and _has_rows(value)):
         return
     else:
-        held = next((each for each in _COORDINATES if each in dir(value)), None)
         remedy = "pass an array of numbers with a row of coordinates for each point"
         remedy = f"pass its coordinates, numpy.asarray({name}.{held})" if held else remedy
     raise InvalidInputError(
@@ -39,6 +39,11 @@ def refuse_objects(value: object, name: str) -> None:
 
 
 def _has_rows(value: Any) -> bool:
+    """Whether it has a length and items by number, as sequences have that are not registered as such."""
+    return hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, Mapping)
+
+
+def _is_array(value: Any) -> bool:
     """Whether numpy makes an array of `value`: of a sequence, a number, or memory that an object gives to others."""
     if isinstance(value, (Sequence, numbers.Number)) or any(hasattr(value, each) for each in _PROTOCOLS):
         return True

@@ -416,3 +416,14 @@ def test_scans_are_refused_unread(session, call):
         clfrnn.InvalidInputError, match=r"got Scan, which is no array; pass .* numpy.asarray\(.*\.xyz\)"
     ):
         call(Scan(), session)
+
+
+def test_sequences_of_users_are_read(session):
+    class Rows:
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, row):
+            return [(0.0, 0.0), (0.5, 0.5)][row]
+
+    assert clfrnn.search(Rows(), 1, session=session).num_pairs == 2
