@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ...conditions import Condition
 from ...config import INT
 from ...device_array import DeviceArray
+from ...domain.cells import padded_radius
 from ...functions import NeighborFunction
 from ...methods.named import check_method
 from ...methods.structure import SearchStructure
@@ -133,7 +134,10 @@ class LinkSearch:
 
     def _rate_by_weight(self, least: int, weights: npt.NDArray[np.float64]) -> DeviceArray[np.int32]:
         """Ratings in place of numbers of neighbors, by which :func:`begin_core_trees` tells what each point is."""
-        ratings, (words, (low, high)) = self._numbers(), in_words(weights, least)
+        problem = self._traversal.structure.problem
+        domain, reach = problem.domain, padded_radius(problem.radius, problem.real)
+        images = max(1.0, domain.most_images(reach)) if domain.repeats(reach) else 1.0
+        ratings, (words, (low, high)) = self._numbers(), in_words(weights, least, images)
         own = self._session.upload(words, purpose="the weights of points")
         self._visit(WEIGHTS_IN_REACH, ratings=ratings, weights=own, low=low, high=high)
         return ratings

@@ -65,13 +65,16 @@ def take_weights(value: Any, n: int) -> npt.NDArray[np.float64]:
     return weights
 
 
-def in_words(weights: npt.NDArray[np.float64], least: int) -> tuple[npt.NDArray[np.uint64], tuple[int, int]]:
+def in_words(
+    weights: npt.NDArray[np.float64], least: int, images: float = 1.0
+) -> tuple[npt.NDArray[np.uint64], tuple[int, int]]:
     """Weights as whole numbers of 128 bits, (n, 2) words with the low one first, and what is to be reached, negative.
 
     A sum reaches `least` where it does so rounded to float64. Numbers are counted in a unit of which all of them
-    together are less than 2**125, so that of a weight only what is below 2**-125 of their sum is left out.
+    together are less than 2**125, each as often as it has `images` at the most, so that of a weight only what is below
+    2**-125 of their sum is left out.
     """
-    unit = math.frexp(float(np.abs(weights).sum()) + least)[1] - 125
+    unit = math.frexp(float(np.abs(weights).sum()) + least)[1] + math.ceil(math.log2(images)) - 125
     mantissas, exponents = np.frexp(np.abs(weights))
     numbers, up = np.ldexp(mantissas, 53).astype(np.uint64), exponents - 53 - unit
     numbers >>= np.clip(-up, 0, 63).astype(np.uint64)

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import KDTree
 
 import clfrnn
-from clfrnn import clouds
+from clfrnn import clouds, reference
 from clfrnn.answers.linking import search
 from clfrnn.cluster import Clusters, dbscan, friends_of_friends
 from clfrnn.methods import METHODS
@@ -443,3 +443,14 @@ def test_weights_at_the_threshold(session, dtype):
 def test_weights_that_are_refused(weights):
     with pytest.raises(clfrnn.InvalidInputError, match="^sample_weight: expected"):
         dbscan(np.zeros((3, 2), np.float32), 1.0, 2, sample_weight=weights)
+
+
+def test_weights_of_many_images_add_up(session):
+    """A point may see itself thousands of times: sums of weights hold all of these."""
+    points = np.array([[0.125, 0.0625, 0.5], [0.125, 0.0625, 0.5]], np.float32)
+    box, eager = {"box": (0.25, 0.25, 0.125)}, tuned(session, linking={"coincident": 0.0})
+    total = int(reference.neighbors(points, 1.5, **box).offsets[1]) + 1
+    for weights in (None, np.array([1.0, 1.0])):
+        for least, core in ((33, True), (total, True), (total + 1, False)):
+            found = dbscan(points, 1.5, least, sample_weight=weights, session=eager, **box)
+            assert found.core.get().tolist() == [core] * 2, (weights, least)
