@@ -451,6 +451,6 @@ def test_weights_of_many_images_add_up(session):
     box, eager = {"box": (0.25, 0.25, 0.125)}, tuned(session, linking={"coincident": 0.0})
     total = int(reference.neighbors(points, 1.5, **box).offsets[1]) + 1
     for weights in (None, np.array([1.0, 1.0])):
-        for least, core in ((33, True), (total, True), (total + 1, False)):
+        for least, core in (*((few, True) for few in range(1, 512, 37)), (total, True), (total + 1, False)):
             found = dbscan(points, 1.5, least, sample_weight=weights, session=eager, **box)
             assert found.core.get().tolist() == [core] * 2, (weights, least)
