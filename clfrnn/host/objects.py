@@ -7,6 +7,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..errors import InvalidInputError
 from .numbers import shown
 
@@ -24,8 +26,10 @@ def refuse_objects(value: object, name: str) -> None:
 
     numpy would read many of them item by item, which takes minutes for a scan, and find no numbers there.
     """
+    got = f"{type(value).__name__}, which is no array"
     held = next((each for each in _COORDINATES if each in dir(value)), None)
     if isinstance(value, (str, os.PathLike)):
+        got = f"dtype {np.asarray(value).dtype}, a text, which is no array" if isinstance(value, str) else got
         remedy = f"pass clfrnn.files.read({shown(os.fspath(value))}).points, say, if that is a file"
     elif _is_array(value) or (held is None and _has_rows(value)):
         return
@@ -33,7 +37,7 @@ def refuse_objects(value: object, name: str) -> None:
         remedy = "pass an array of numbers with a row of coordinates for each point"
         remedy = f"pass its coordinates, numpy.asarray({name}.{held})" if held else remedy
     raise InvalidInputError(
-        f"expected an array of shape (rows, dim), got {type(value).__name__}, which is no array; {remedy}",
+        f"expected an array of shape (rows, dim), got {got}; {remedy}",
         argument=name,
     )
 

@@ -96,7 +96,7 @@ search([[1.0, 2.0], [3.0]], r)
 search([], r)
     points: expected shape (rows, dim) | got none of either | pass numpy.zeros((0, dim)) for no points
 search('cloud.npy', r)
-    points: expected an array of shape (rows, dim) | got str, which is no array | clfrnn.files.read('cloud.npy').points
+    points: expected an array of shape (rows, dim) | a text, which is no array | clfrnn.files.read('cloud.npy').points
 search(None, r)
     points: expected an array of shape (rows, dim) | got NoneType, which is no array | pass an array of numbers
 search({1.0, 2.0}, r)
@@ -120,7 +120,7 @@ search(P, r, queries=P[:, :2])
 search(P, r, queries=[[0.0, np.nan, 0.0]])
     queries: expected finite numbers | got NaN or inf in row 0 | remove or repair that row
 search(P, r, queries='all')
-    queries: expected an array of shape (rows, dim) | got str, which is no array | pass clfrnn.files.read('all').points
+    queries: expected an array of shape (rows, dim) | a text, which is no array | pass clfrnn.files.read('all').points
 search(P, -1)
     radius: expected a finite number of at least 0 whose square | got -1.0 | pass a distance in the points' unit
 search(P, np.nan)
