@@ -14,28 +14,32 @@ from .numbers import shown
 
 __all__ = ["refuse_objects"]
 
-#: By these an object gives numpy its numbers as a whole.
-_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__")
+#: By these an object gives its numbers as a whole; the last is that of pyopencl's arrays.
+_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__", "base_data")
 
 #: Where scans, meshes, atoms and clouds of other libraries have their coordinates.
 _COORDINATES = ("xyz", "positions", "vertices", "points")
 
 
-def refuse_objects(value: object, name: str) -> None:
+def refuse_objects(value: Any, name: str) -> None:
     """Raise for what is neither an array, nor a sequence of rows, nor a number: a text, a scan, a set of atoms.
 
     numpy would read many of them item by item, which takes minutes for a scan, and find no numbers there.
     """
+    is_text = isinstance(value, (str, os.PathLike))
+    if not is_text and _is_array(value):
+        return
     got = f"{type(value).__name__}, which is no array"
     held = next((each for each in _COORDINATES if each in dir(value)), None)
-    if isinstance(value, (str, os.PathLike)):
+    if is_text:
         got = f"dtype {np.asarray(value).dtype}, a text, which is no array" if isinstance(value, str) else got
         remedy = f"pass clfrnn.files.read({shown(os.fspath(value))}).points, say, if that is a file"
-    elif _is_array(value) or (held is None and _has_rows(value)):
+    elif held is not None:
+        remedy = f"pass its coordinates, numpy.asarray({name}.{held})"
+    elif _has_rows(value):
         return
     else:
         remedy = "pass an array of numbers with a row of coordinates for each point"
-        remedy = f"pass its coordinates, numpy.asarray({name}.{held})" if held else remedy
     raise InvalidInputError(
         f"expected an array of shape (rows, dim), got {got}; {remedy}",
         argument=name,
