@@ -64,6 +64,9 @@ COMBINED = ("way", "method", "dim", "dtype")
 #: Parameters that programs depend on: tests with the same ones run the same cases, as compiling takes longest.
 COMPILED = sorted({*COMBINED, "scene", "periodic", "domain"})
 
+# JAX takes three quarters of a GPU's memory at its first array, and leaves none to other tests.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
 #: Points of random clouds from which on long tests are run: those of simulators have fewer.
 FEW = 300
 

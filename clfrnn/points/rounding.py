@@ -27,6 +27,9 @@ _SHARE = 0.1
 #: The points that are looked at, in runs of adjacent ones, where the bounds of all give a reason to.
 _RUNS, _IN_A_RUN = 16, 64
 
+#: The spacing of adjacent numbers at 1, by dtype.
+_EPS = {np.dtype(real): float(np.finfo(real).eps) for real in (np.float32, np.float64)}
+
 
 def largest_of(bounds: PendingBox | None) -> float:
     """The largest coordinate between bounds, without its sign, or 0 without bounds; waits where they are pending."""
@@ -52,7 +55,7 @@ def warn_of_rounding(
     the radius is, and `changes` what depends on it. Radius 0 is for points that are equal.
     """
     # Adjacent numbers are at most so far apart.
-    if radius == 0 or radius >= _FEWEST_SPACINGS * float(np.finfo(points.dtype).eps) * largest:
+    if radius == 0 or radius >= _FEWEST_SPACINGS * _EPS[points.dtype] * largest:
         return
     far = np.abs(_some_rows(session, points, rows)).max(axis=1, initial=0)
     coarse = far[_FEWEST_SPACINGS * _spacings(far) > radius]
@@ -67,14 +70,15 @@ def warn_of_far_box(space: PeriodicBox, box: Box, radius: float, dtype: np.dtype
     It comes where all points lie so far from the origin on one side of it; of points on both sides, or of many systems,
     bounds do not say how many are far.
     """
-    if space.kind in SYSTEMS:
+    # Of every step: what nearly all radii are is told by a few operations.
+    if not 0 < radius < _FEWEST_SPACINGS * _EPS[dtype] * max(*box.high, -min(box.low)) or space.kind in SYSTEMS:
         return
     nearest = max(
         (min(abs(low), abs(high)) for low, high in zip(box.low, box.high, strict=True) if low * high > 0), default=0
     )
     if space.kind in CELLS:  # a distance from a plane through the origin, and not the coordinate on an axis
         nearest /= math.sqrt(len(box.low))
-    if 0 < radius < _FEWEST_SPACINGS * float(_spacings(dtype.type(nearest))):
+    if radius < _FEWEST_SPACINGS * float(_spacings(dtype.type(nearest))):
         _warn(dtype.type(nearest), radius)
 
 
@@ -97,7 +101,7 @@ def _warn(coordinate: Any, radius: float, of: str = "the radius", changes: str =
 
 def _spacings(numbers: Any) -> Any:
     """How far the next number of the dtype is from each; also from the largest one, where numpy.spacing overflows."""
-    return np.ldexp(float(np.finfo(numbers.dtype).eps), np.frexp(numbers)[1] - 1)
+    return np.ldexp(_EPS[numbers.dtype], np.frexp(numbers)[1] - 1)
 
 
 def _some_rows(session: Session, points: cla.Array, rows: np.ndarray[Any, Any] | None) -> np.ndarray[Any, Any]:

@@ -138,9 +138,8 @@ def test_pairs_on_cell_edges(session, way, dim, dtype, seed, far):
     expected = reference.neighbors(points, radius)
     grid = structure_of(clfrnn.build_index(points, radius, method=way[0], session=session, **way[1])).cell_grid
 
-    if grid is not None and not (
-        far and way[0] == "fenns"
-    ):  # whose cells follow what a sample tells of these very points
+    # The cells of FENNS follow what a sample tells of these very points, on a GPU in small clouds as well.
+    if grid is not None and not (way[0] == "fenns" and (far or session.profile.kind == "gpu")):
         assert grid.wrapped == far
         steps = (points[1 : len(points) // 2] - np.asarray(grid.low)) / np.asarray(grid.sides)
         assert np.abs(steps - np.round(steps)).max() < 1e-3, "the points lie on the edges of these very cells"
