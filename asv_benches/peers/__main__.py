@@ -24,7 +24,16 @@ from .peer import Absent, Peer
 from .report import TASKS, Entry, Report
 
 REPORTS = Path(__file__).resolve().parents[1] / "reports"
-_MODULES = ("processors", "warp_peers", "torch_peers")
+_MODULES = (
+    "processors",
+    "molecular",
+    "scans",
+    "warp_peers",
+    "nvalchemi_peers",
+    "torch_peers",
+    "jax_peers",
+    "cupy_peers",
+)
 
 
 def known() -> list[type[Peer]]:
@@ -33,12 +42,16 @@ def known() -> list[type[Peer]]:
     return [peer for module in modules for peer in module.PEERS]
 
 
-def gather(ours: Clfrnn, wanted: Sequence[str]) -> tuple[list[Peer], list[Entry]]:
-    """The peers that can take part, clfrnn first, and the entries of all, the absent with the reason."""
+def gather(ours: Clfrnn, wanted: Sequence[str], tasks: Sequence[str] = tuple(TASKS)) -> tuple[list[Peer], list[Entry]]:
+    """The peers that can take part in these tasks, clfrnn first, and the entries of all, the absent with the reason."""
     present: list[Peer] = [ours]
     entries = [_entry(ours)]
     for kind in known():
-        entry = Entry(name=kind.name, package=kind.package, dtype=_dtype(kind), remark=kind.remark)
+        if not set(kind.tasks) & set(tasks):
+            continue
+        entry = Entry(
+            name=kind.name, package=kind.package, dtype=_dtype(kind), remark=kind.remark, tasks=tuple(kind.tasks)
+        )
         entries.append(entry)
         try:
             entry.version = kind.find()
@@ -77,6 +90,7 @@ def _entry(peer: Peer) -> Entry:
         place=peer.place,
         dtype=_dtype(type(peer)),
         remark=peer.remark,
+        tasks=tuple(peer.tasks),
     )
 
 
@@ -104,13 +118,14 @@ def run(
 ) -> Report:
     """Everything; written down after each cloud, so that a crash in a library loses one cloud."""
     ours = Clfrnn(device)
-    present, entries = gather(ours, wanted)
+    present, entries = gather(ours, wanted, tasks)
+    clouds = [cloud for cloud in clouds if set(cloud.tasks) & set(tasks)]
     report = Report(machine=machine(ours), limit=limit, ulps=ULPS, entries=entries, clouds=clouds)
     for cloud in clouds:
         click.echo(cloud.name, err=True)
         reference = Reference.of(cloud, device)
-        for task in tasks:
-            for peer in present:
+        for task in (task for task in tasks if task in cloud.tasks):
+            for peer in (peer for peer in present if task in peer.tasks):
                 outcome = measure(peer, cloud, reference, task, limit=limit, repeats=repeats)
                 report.outcomes.append(outcome)
                 told = outcome.message if outcome.total is None else f"{1e3 * outcome.total:.3f} ms"

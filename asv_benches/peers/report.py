@@ -12,8 +12,18 @@ from typing import Any
 from ..tools import style
 from .clouds import Cloud
 from .measurement import Outcome
+from .peer import AROUND, CORE, NEAREST
 
-TASKS = {"count": "Counts of neighbors", "lists": "Neighbor lists"}
+TASKS = {
+    "count": "Counts of neighbors",
+    "lists": "Neighbor lists",
+    "nearest": f"The {NEAREST} nearest",
+    "friends": "Friends of friends",
+    "dbscan": f"DBSCAN, {CORE} points as core",
+    "cells": "Lists in periodic cells",
+    "batches": "Lists of many systems",
+    "normals": f"Normals of the {AROUND} nearest",
+}
 _PROCEDURE = """\
 Times are wall clock, in milliseconds, from points that lie where the library wants them to an answer that it has
 finished: medians after warm-up, with the garbage collector off. A build takes the points in, reusing what the library
@@ -41,6 +51,7 @@ class Entry:
     place: str = ""
     dtype: str = ""
     remark: str = ""
+    tasks: Sequence[str] = ()
     #: why it takes no part
     absent: str = ""
 
@@ -108,7 +119,7 @@ class Report:
         return {message: k for k, message in enumerate(dict.fromkeys(failed), 1)}
 
     def _summary(self, task: str, notes: Mapping[str, int]) -> Iterable[str]:
-        names = [entry.name for entry in self.present if any(self._took_part(entry.name, task))]
+        names = [entry.name for entry in self.present if task in entry.tasks]
         yield f"| cloud | {' | '.join(names)} |"
         yield "|---|" + "---:|" * len(names)
         for cloud in self.clouds:
@@ -117,9 +128,6 @@ class Report:
                 best = min((each.total for each in row.values() if each.total is not None), default=None)
                 ours = row["clfrnn"].total
                 yield f"| {cloud.name} | {' | '.join(_cell(row.get(name), ours, best, notes) for name in names)} |"
-
-    def _took_part(self, name: str, task: str) -> Iterable[bool]:
-        return (each.status != "left out" for each in self.outcomes if (each.peer, each.task) == (name, task))
 
     def _details(self, task: str) -> Iterable[str]:
         yield "| cloud | peer | build, ms | query, ms | both, ms | device, ms | memory, MB | pairs that differ | runs |"
@@ -181,7 +189,7 @@ def _power_below(values: Iterable[float]) -> float:
 
 
 def _cell(outcome: Outcome | None, ours: float | None, best: float | None, notes: Mapping[str, int]) -> str:
-    if outcome is None or outcome.status == "left out":
+    if outcome is None:
         return "-"
     if outcome.status == "failed":
         return f"failed ({notes[f'{outcome.peer}: {outcome.message}']})"

@@ -1,0 +1,77 @@
+"""Agreement of answers that are no pairs: rows of the nearest, labels of clusters, and normals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from .agreement import ULPS, Agreement, distances
+from .peer import Array
+
+#: A normal may turn by this many roundings, times the largest variance over the difference of the two least ones.
+ROUNDINGS = 128
+#: A normal that roundings may turn by more than this is anybody's: the two least variances are equal.
+FREE = 0.1
+
+
+class Labels(NamedTuple):
+    """What clfrnn found: a cluster for each point, negative for noise, and whether the point is core."""
+
+    labels: Array
+    core: Array
+
+
+def compare_rows(points: Array, ours: Array, theirs: Array) -> Agreement:
+    """Rows of the nearest are equal in their distances: of points equally far, to rounding, anyone may be named."""
+    if theirs.shape != ours.shape or theirs.min(initial=0) < 0 or theirs.max(initial=0) >= len(points):
+        return Agreement(points=len(points))
+    mine, other = (
+        np.sort(distances(points, np.arange(len(points))[:, None], rows), axis=1) for rows in (ours, theirs)
+    )
+    apart = (np.abs(mine - other) > ULPS * np.spacing(mine.astype(np.float32))).any(axis=1)
+    ids = np.sort(theirs, axis=1)
+    wrong = apart | (ids[:, 1:] == ids[:, :-1]).any(axis=1)
+    differing = (np.sort(ours, axis=1) != ids).any(axis=1)
+    return Agreement(boundary=int((differing & ~wrong).sum()), points=int(wrong.sum()))
+
+
+def compare_labels(
+    ours: Labels, within: tuple[Labels, Labels], theirs: Array, attached: Callable[[Array, Array], Array]
+) -> Agreement:
+    """Clusters are equal, but that the boundary may join or part them and that border points may choose.
+
+    `within` is what clfrnn finds within a distance that is less by rounding, and within one that is more: clusters of
+    the first lie in theirs, and theirs in those of the second. Points that are no core points of the first have the
+    label of a core point within the distance: `attached` tells of which of these points that is so.
+    """
+    less, more = within
+    noise, core = theirs < 0, less.core
+    wrong = np.where(noise, less.labels >= 0, more.labels < 0)
+    wrong |= core & ~noise & (theirs != _label_of_first(less.labels, theirs, core & ~noise))
+    wrong |= core & ~noise & (more.labels != _label_of_first(theirs, more.labels, core & ~noise))
+    border = np.flatnonzero(~noise & ~core & ~wrong)
+    wrong[border] = ~attached(border, theirs)
+    taken = ours.core & ~noise
+    differing = (noise != (ours.labels < 0)) | (taken & (theirs != _label_of_first(ours.labels, theirs, taken)))
+    return Agreement(boundary=int((differing & ~wrong).sum()), points=int(wrong.sum()))
+
+
+def compare_normals(ours: Array, variances: Array, free: Array, theirs: Array) -> Agreement:
+    """Normals are equal up to their sign and to rounding, but where they are `free`, or the least variance is none."""
+    least, second, largest = variances.astype(np.float64).T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        allowed = ROUNDINGS * np.finfo(np.float32).eps * largest / (second - least)
+        apart = np.linalg.norm(np.cross(ours.astype(np.float64), theirs.astype(np.float64)), axis=1)
+        differing = ~(apart <= allowed) | ~(np.abs(np.linalg.norm(theirs, axis=1) - 1) < FREE)
+        any_way = free | ~(allowed <= FREE) | ~np.isfinite(ours).all(axis=1)
+    return Agreement(boundary=int((differing & any_way).sum()), points=int((differing & ~any_way).sum()))
+
+
+def _label_of_first(labels: Array, others: Array, taken: Array) -> Array:
+    """For each taken point, the other label of the first taken point of its cluster; 0 for the rest."""
+    found = np.zeros(len(labels), others.dtype)
+    _, first, which = np.unique(labels[taken], return_index=True, return_inverse=True)
+    found[taken] = others[taken][first][which]
+    return found
