@@ -16,7 +16,7 @@ from clfrnn.errors import ClfrnnError
 
 from ..tools.provenance import commit
 from .agreement import ULPS
-from .clouds import LARGE, SMALL, Cloud
+from .clouds import LARGE, SMALL, Cloud, real
 from .machine import processor
 from .measurement import Reference, measure
 from .ours import Clfrnn
@@ -109,6 +109,7 @@ def machine(ours: Clfrnn) -> dict[str, str]:
 
 def run(
     clouds: Sequence[Cloud],
+    left_out: str,
     tasks: Sequence[str],
     device: str | None,
     wanted: Sequence[str],
@@ -120,7 +121,8 @@ def run(
     ours = Clfrnn(device)
     present, entries = gather(ours, wanted, tasks)
     clouds = [cloud for cloud in clouds if set(cloud.tasks) & set(tasks)]
-    report = Report(machine=machine(ours), limit=limit, ulps=ULPS, entries=entries, clouds=clouds)
+    facts = machine(ours) | {"real data": left_out or "all"}
+    report = Report(machine=facts, limit=limit, ulps=ULPS, entries=entries, clouds=clouds)
     for cloud in clouds:
         click.echo(cloud.name, err=True)
         reference = Reference.of(cloud, device)
@@ -144,6 +146,14 @@ def _check(names: Sequence[str], offered: Sequence[str], option: str) -> None:
             raise click.BadParameter(f"{name!r} is none of {', '.join(sorted(set(offered)))}", param_hint=option)
 
 
+def _clouds(made: Sequence[Cloud], folder: Path | None) -> tuple[list[Cloud], str]:
+    """All clouds, and what is said of real ones that are left out."""
+    if folder is None:
+        return list(made), "left out, as `--data` names no folder of them"
+    present, absent = real(folder)
+    return [*made, *present], f"left out, as {folder} does not have them: {', '.join(absent)}" if absent else ""
+
+
 @click.command()
 @click.option("--device", help="clfrnn's device, as for `clfrnn search`.")
 @click.option("--small/--large", default=None, help="Clouds for CPUs or for GPUs; by default as the device is.")
@@ -153,6 +163,10 @@ def _check(names: Sequence[str], offered: Sequence[str], option: str) -> None:
 @click.option("--tasks", callback=_split, default=",".join(TASKS), show_default=True, help="With commas between.")
 @click.option("--limit", default=5.0, show_default=True, help="Seconds that a build and a query may take.")
 @click.option("--repeats", default=15, show_default=True, help="Runs; fewer where they take a quarter of the limit.")
+@click.option(
+    "--data", type=click.Path(file_okay=False, path_type=Path),
+    help="Folder with clouds of real data, which `python -m asv_benches.peers.data` makes.",
+)
 @click.option(
     "--output", type=click.Path(file_okay=False, path_type=Path), default=REPORTS / "peers",
     help="Folder for peers.md, peers.json and peers.png.  [default: asv_benches/reports/peers]",
@@ -164,6 +178,7 @@ def main(
     tasks: tuple[str, ...],
     limit: float,
     repeats: int,
+    data: Path | None,
     output: Path,
 ) -> None:
     """Measure clfrnn and its peers on the same clouds, after their answers were compared, and print the tables."""
@@ -172,7 +187,8 @@ def main(
     try:
         if small is None:
             small = Clfrnn(device).place == "cpu"
-        report = run(SMALL if small else LARGE, tasks, device, wanted, limit, max(1, repeats), output)
+        clouds, left_out = _clouds(SMALL if small else LARGE, data)
+        report = run(clouds, left_out, tasks, device, wanted, limit, max(1, repeats), output)
     except ClfrnnError as error:
         raise click.ClickException(str(error)) from error
     paths = report.save(output)

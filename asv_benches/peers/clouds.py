@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -126,6 +127,37 @@ def molecules(many: int, size: int, label: str) -> Cloud:
         system=size,
     )
 
+
+def real(folder: Path) -> tuple[list[Cloud], list[str]]:
+    """The clouds that :mod:`.data` wrote into a folder, and the names of those that are not there."""
+    present, absent = [], []
+    for name, (told, radius, tasks) in REAL.items():
+        path = folder / f"{name}.npz"
+        if not path.is_file():
+            absent.append(name)
+            continue
+        with np.load(path) as data:
+            points, cell = data["points"], data.get("cell")
+        found = Cloud(
+            name=f"{len(points):,}, {told}",
+            label=f"{len(points):,}\n{name}",
+            points=functools.partial(np.array, points),
+            radius=radius,
+            tasks=tasks,
+            fills=3 if "cells" in tasks else 2,
+            cell=cell,
+        )
+        present.append(found)
+    return present, absent
+
+
+#: real clouds by the names of their files: what they are, a radius in Å, feet or mm, and tasks
+REAL: Mapping[str, tuple[str, float, Sequence[str]]] = {
+    "water": ("water in a box, 5 Å", 5.0, ("cells",)),
+    "protein": ("protein and water in a triclinic cell, 5 Å", 5.0, ("cells",)),
+    "scan": ("laser scan of a river bank, 8 feet", 8.0, (*PLAIN, "dbscan", "normals")),
+    "cortex": ("folded surface of a brain, 4 mm", 4.0, (*PLAIN, "normals")),
+}
 
 #: for CPUs, and for GPUs; the first two are so small that calls take longer than searches
 SMALL = (

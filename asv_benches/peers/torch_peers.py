@@ -52,7 +52,7 @@ class Torch(Peer):
     def put(self, array: Array) -> Any:
         """An array on the device, numbers in the peer's own dtype."""
         dtype = self.dtype if array.dtype.kind == "f" else array.dtype
-        return self.torch.from_numpy(np.array(array, dtype=dtype)).to(self._device)
+        return self.torch.from_numpy(np.array(array, dtype=dtype, order="C")).to(self._device)
 
     def finish(self) -> None:
         """Wait for the device."""
