@@ -27,14 +27,13 @@ def compare_rows(points: Array, ours: Array, theirs: Array) -> Agreement:
     """Rows of the nearest are equal in their distances: of points equally far, to rounding, anyone may be named."""
     if theirs.shape != ours.shape or theirs.min(initial=0) < 0 or theirs.max(initial=0) >= len(points):
         return Agreement(points=len(points))
-    mine, other = (
-        np.sort(distances(points, np.arange(len(points))[:, None], rows), axis=1) for rows in (ours, theirs)
-    )
-    apart = (np.abs(mine - other) > ULPS * np.spacing(mine.astype(np.float32))).any(axis=1)
-    ids = np.sort(theirs, axis=1)
-    wrong = apart | (ids[:, 1:] == ids[:, :-1]).any(axis=1)
-    differing = (np.sort(ours, axis=1) != ids).any(axis=1)
-    return Agreement(boundary=int((differing & ~wrong).sum()), points=int(wrong.sum()))
+    mine, other = np.sort(ours, axis=1), np.sort(theirs, axis=1)
+    differing = np.flatnonzero((mine != other).any(axis=1))
+    mine, other = mine[differing], other[differing]
+    near, far = (np.sort(distances(points, differing[:, None], rows), axis=1) for rows in (mine, other))
+    apart = np.abs(near - far) > ULPS * np.spacing(near.astype(np.float32))
+    wrong = int((apart.any(axis=1) | (other[:, 1:] == other[:, :-1]).any(axis=1)).sum())
+    return Agreement(boundary=len(differing) - wrong, points=wrong)
 
 
 def compare_labels(

@@ -1,4 +1,4 @@
-"""Peers whose points are JAX arrays on a CUDA device."""
+"""Peers whose points are JAX arrays on a CUDA device: jztree, and normals of what it finds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .peer import NEAREST, Absent, Array, Peer, Question
+from .peer import AROUND, NEAREST, Absent, Array, Peer, Question
 
 
 class JzTree(Peer):
@@ -79,4 +79,31 @@ class JzTree(Peer):
         self.points = None
 
 
-PEERS = (JzTree,)
+class JzTreeNormals(JzTree):
+    """jztree's nearest, and JAX's eigenvectors."""
+
+    name = "jztree and JAX"
+    tasks = ("normals",)
+    remark = "`knn.knn`, covariances by `einsum`, and `jax.numpy.linalg.eigh` of all at once, compiled together"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._facing = self.jax.jit(self._of_nearest)
+
+    def _of_nearest(self, points: Any) -> Any:
+        numpy = self.jax.numpy
+        near = points[self.find_nearest(points, k=AROUND)[1]]
+        away = near - near.mean(axis=1, keepdims=True)
+        spread = numpy.einsum("nka,nkb->nab", away, away, precision="highest")
+        return numpy.linalg.eigh(spread)[1][:, :, 0]
+
+    def normals(self) -> Any:
+        """(n, 3)."""
+        return self._facing(self.points)
+
+    def normals_of(self, answer: Any) -> Array:
+        """As they are."""
+        return np.asarray(answer)
+
+
+PEERS = (JzTree, JzTreeNormals)
