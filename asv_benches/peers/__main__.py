@@ -108,6 +108,7 @@ def machine(ours: Clfrnn) -> dict[str, str]:
 
 
 def run(
+    *,
     clouds: Sequence[Cloud],
     left_out: str,
     tasks: Sequence[str],
@@ -188,7 +189,16 @@ def main(
         if small is None:
             small = Clfrnn(device).place == "cpu"
         clouds, left_out = _clouds(SMALL if small else LARGE, data)
-        report = run(clouds, left_out, tasks, device, wanted, limit, max(1, repeats), output)
+        report = run(
+            clouds=clouds,
+            left_out=left_out,
+            tasks=tasks,
+            device=device,
+            wanted=wanted,
+            limit=limit,
+            repeats=max(1, repeats),
+            output=output,
+        )
     except ClfrnnError as error:
         raise click.ClickException(str(error)) from error
     paths = report.save(output)
