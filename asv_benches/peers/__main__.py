@@ -165,7 +165,8 @@ def _clouds(made: Sequence[Cloud], folder: Path | None) -> tuple[list[Cloud], st
 @click.option("--limit", default=5.0, show_default=True, help="Seconds that a build and a query may take.")
 @click.option("--repeats", default=15, show_default=True, help="Runs; fewer where they take a quarter of the limit.")
 @click.option(
-    "--data", type=click.Path(file_okay=False, path_type=Path),
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
     help="Folder with clouds of real data, which `python -m asv_benches.peers.data` makes.",
 )
 @click.option(

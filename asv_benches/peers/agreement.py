@@ -1,7 +1,8 @@
 """Agreement: whether a peer found the pairs that clfrnn found, to be known before any time is shown.
 
 Each point gets a random number of 64 bits, which in a periodic cell is multiplied by an odd one for each of its images;
-a row's sum of its neighbors' numbers, modulo 2**64, and its count stand for the row. Two rows that differ agree in both with a chance of 2**-64. Only rows that differ are compared pair by pair.
+a row's sum of its neighbors' numbers, modulo 2**64, and its count stand for the row. Two rows that differ agree in both
+with a chance of 2**-64, in a cell of at most 2**-50. Only rows that differ are compared pair by pair.
 Pairs that differ may do so only at the boundary: there peers round otherwise, or search in float64, or within an open
 ball, while clfrnn's closed ball in float32 is numpy's to the last bit.
 """

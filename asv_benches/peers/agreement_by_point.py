@@ -46,14 +46,15 @@ def compare_labels(
     label of a core point within the distance: `attached` tells of which of these points that is so.
     """
     less, more = within
-    noise, core = theirs < 0, less.core
+    noise = theirs < 0
     wrong = np.where(noise, less.labels >= 0, more.labels < 0)
-    wrong |= core & ~noise & (theirs != _label_of_first(less.labels, theirs, core & ~noise))
-    wrong |= core & ~noise & (more.labels != _label_of_first(theirs, more.labels, core & ~noise))
-    border = np.flatnonzero(~noise & ~core & ~wrong)
+    taken = less.core & ~noise
+    wrong |= _parted(less.labels, theirs, taken) | _parted(theirs, more.labels, taken)
+    border = np.flatnonzero(~noise & ~less.core & ~wrong)
     wrong[border] = ~attached(border, theirs)
     taken = ours.core & ~noise
-    differing = (noise != (ours.labels < 0)) | (taken & (theirs != _label_of_first(ours.labels, theirs, taken)))
+    differing = noise != (ours.labels < 0)
+    differing |= _parted(ours.labels, theirs, taken) | _parted(theirs, ours.labels, taken)
     return Agreement(boundary=int((differing & ~wrong).sum()), points=int(wrong.sum()))
 
 
@@ -63,14 +64,14 @@ def compare_normals(ours: Array, variances: Array, free: Array, theirs: Array) -
     with np.errstate(divide="ignore", invalid="ignore"):
         allowed = ROUNDINGS * np.finfo(np.float32).eps * largest / (second - least)
         apart = np.linalg.norm(np.cross(ours.astype(np.float64), theirs.astype(np.float64)), axis=1)
-        differing = ~(apart <= allowed) | ~(np.abs(np.linalg.norm(theirs, axis=1) - 1) < FREE)
+        differing = ~(apart <= np.fmin(allowed, FREE)) | ~(np.abs(np.linalg.norm(theirs, axis=1) - 1) < FREE)
         any_way = free | ~(allowed <= FREE) | ~np.isfinite(ours).all(axis=1)
     return Agreement(boundary=int((differing & any_way).sum()), points=int((differing & ~any_way).sum()))
 
 
-def _label_of_first(labels: Array, others: Array, taken: Array) -> Array:
-    """For each taken point, the other label of the first taken point of its cluster; 0 for the rest."""
-    found = np.zeros(len(labels), others.dtype)
+def _parted(labels: Array, others: Array, taken: Array) -> Array:
+    """Whether a taken point has another one of the other labels than the first taken point of its cluster."""
+    found = np.zeros(len(labels), bool)
     _, first, which = np.unique(labels[taken], return_index=True, return_inverse=True)
-    found[taken] = others[taken][first][which]
+    found[taken] = others[taken] != others[taken][first][which]
     return found

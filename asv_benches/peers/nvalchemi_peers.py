@@ -92,8 +92,8 @@ class NvalchemiBatches(Nvalchemi):
     module = "nvalchemiops.torch.neighbors.batch_naive"
     tasks = ("batches",)
     remark = (
-        "`batch_naive_neighbor_list`, which compares all pairs of a system, buffers used again; a matrix as wide as the "
-        "longest list, which it was told; an open ball"
+        "`batch_naive_neighbor_list`, which compares all pairs of a system, buffers used again; a matrix as wide as "
+        "the longest list, which it was told; an open ball"
     )
 
     def prepare(self) -> None:

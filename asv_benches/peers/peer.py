@@ -25,7 +25,7 @@ class Absent(Exception):  # noqa: N818 — no error: this machine lacks the peer
 NEAREST, AROUND, CORE = 8, 16, 5
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Question:
     """A task, and what a peer is given for it before the clock starts."""
 

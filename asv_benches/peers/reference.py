@@ -61,9 +61,7 @@ class Reference:
             self.points, self.radius, cell=cell, batch=batch, vectors=cell is not None, session=self.session
         ).to_host()
         if not len(found.indices):
-            raise ValueError(
-                f"cloud: {self.cloud.name} has no neighbors within {self.radius}; measure one that has"
-            )
+            raise ValueError(f"cloud: {self.cloud.name} has no neighbors within {self.radius}; measure one that has")
         rows = np.repeat(np.arange(len(self.points), dtype=np.int32), np.diff(found.offsets))
         return Pairs(rows, found.indices, found.shifts)
 

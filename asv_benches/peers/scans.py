@@ -72,7 +72,9 @@ class ScipyLoop(Host):
     dtype = np.float64
     tasks = ("batches",)
     builds = False
-    remark = "a `cKDTree` and `query_pairs` for each system in a Python loop, one thread; arrays of directed pairs, joined"
+    remark = (
+        "a `cKDTree` and `query_pairs` for each system in a Python loop, one thread; arrays of directed pairs, joined"
+    )
 
     def hold(self, question: Question) -> None:
         """With the first point of each system, and the end."""
