@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import os
 import time
@@ -26,7 +27,7 @@ class JzTree(Peer):
     compiles = True
     remark = (
         "`knn.knn.jit` with distances and indices, and `fof.fof_labels.jit`, both in the points' order, compiled for "
-        "each number of points"
+        "each number of points; more room for pairs of leaves where it asks for that"
     )
 
     def __init__(self) -> None:
@@ -52,13 +53,31 @@ class JzTree(Peer):
         super().hold(question)
         self.points = self.jax.device_put(question.points, self._device).block_until_ready()
 
+    def prepare(self) -> None:
+        """Room for pairs of leaves: more than by default where that is too little, as its error advises."""
+        config = importlib.import_module("jztree.config")
+        kinds = {"nearest": config.KNNConfig, "friends": config.FofConfig}
+        if self.question.task not in kinds:
+            return
+        self.state = kinds[self.question.task]()
+        room, task = self.state.alloc_fac_ilist, getattr(self, self.question.task)
+        for times in (1, 4, 16):
+            self.state = dataclasses.replace(self.state, alloc_fac_ilist=times * room)
+            try:
+                self.jax.block_until_ready(task())
+            except self.jax.errors.JaxRuntimeError:
+                if times == 16:
+                    raise
+            else:
+                break
+
     def nearest(self) -> Any:
         """Distances and indices, (n, k)."""
-        return self.find_nearest.jit(self.points, k=NEAREST)
+        return self.find_nearest.jit(self.points, k=NEAREST, cfg=self.state)
 
     def friends(self) -> Any:
         """The points, and labels."""
-        return self.find_friends.jit(self.points, rlink=self.radius, output_order="input")
+        return self.find_friends.jit(self.points, rlink=self.radius, output_order="input", cfg=self.state)
 
     def clocked(self, step: Callable[[], object]) -> tuple[object, float, float | None]:
         """Waits for the answer, as JAX has no call that waits for the device."""
@@ -76,7 +95,7 @@ class JzTree(Peer):
 
     def release(self) -> None:
         """Forget the points."""
-        self.points = None
+        self.points = self.state = None
 
 
 class JzTreeNormals(JzTree):
