@@ -41,6 +41,8 @@ class JzTree(Peer):
         if self._device.platform != "gpu":
             raise Absent("JAX sees no CUDA device")
         self.find_nearest = importlib.import_module("jztree.knn").knn
+        config = importlib.import_module("jztree.config")
+        self.settings = {"nearest": config.KNNConfig(), "friends": config.FofConfig()}
         self.find_friends = importlib.import_module("jztree.fof").fof_labels
 
     @property
@@ -55,11 +57,9 @@ class JzTree(Peer):
 
     def prepare(self) -> None:
         """Room for pairs of leaves: more than by default where that is too little, as its error advises."""
-        config = importlib.import_module("jztree.config")
-        kinds = {"nearest": config.KNNConfig, "friends": config.FofConfig}
-        if self.question.task not in kinds:
+        self.state = self.settings.get(self.question.task)
+        if self.state is None:
             return
-        self.state = kinds[self.question.task]()
         room, task = self.state.alloc_fac_ilist, getattr(self, self.question.task)
         for times in (1, 4, 16):
             self.state = dataclasses.replace(self.state, alloc_fac_ilist=times * room)
