@@ -466,7 +466,7 @@ def test_an_unknown_peer_is_refused():
         ("warp-lang", {"Warp grid", "Warp tree"}),
         ("Warp tree, vesin CUDA", {"Warp tree", "vesin CUDA"}),
         ("scipy pairs", {"scipy pairs"}),
-        ("freud-analysis,nvalchemi", {"freud", "nvalchemi", "nvalchemi batches", "nvalchemi batch cells"}),
+        ("freud-analysis,nvalchemi", {"freud", "nvalchemi", "nvalchemi auto"}),
     ],
 )
 def test_peers_are_named_by_name_first_word_or_package(device, monkeypatch, asked, named):
