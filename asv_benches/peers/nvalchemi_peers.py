@@ -93,8 +93,8 @@ class NvalchemiAuto(Nvalchemi):
     tasks = ("lists", "cells", "batches")
     remark = (
         "`prepare_neighbor_list` once, which chooses the method and makes the buffers, and `neighbor_list` with its "
-        "state; a matrix as wide as the longest list, which it was told, with shifts in a cell; an open ball; no counts "
-        "alone"
+        "state; a matrix as wide as the longest list, which it was told, with shifts in a cell; an open ball; no "
+        "counts alone"
     )
 
     def prepare(self) -> None:
