@@ -190,7 +190,7 @@ LARGE = (
     shell(1 << 20, "1.05 M"),
     crowds(1 << 20, "1.05 M"),
     triclinic(1 << 16, "65,536"),
-    triclinic(1 << 19, "524,288"),
+    triclinic(1 << 18, "262,144"),
     molecules(4096, 64, "4,096"),
     molecules(32768, 32, "32,768"),
 )

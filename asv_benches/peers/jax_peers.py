@@ -27,7 +27,7 @@ class JzTree(Peer):
     compiles = True
     remark = (
         "`knn.knn.jit` with distances and indices, and `fof.fof_labels.jit`, both in the points' order, compiled for "
-        "each number of points; more room for pairs of leaves where it asks for that"
+        "each number of points; more room for nodes and their pairs where it asks for that"
     )
 
     def __init__(self) -> None:
@@ -56,18 +56,16 @@ class JzTree(Peer):
         self.points = self.jax.device_put(question.points, self._device).block_until_ready()
 
     def prepare(self) -> None:
-        """Room for pairs of leaves: more than by default where that is too little, as its error advises."""
-        self.state = self.settings.get(self.question.task)
-        if self.state is None:
-            return
-        room, task = self.state.alloc_fac_ilist, getattr(self, self.question.task)
-        for times in (1, 4, 16):
-            self.state = dataclasses.replace(self.state, alloc_fac_ilist=times * room)
+        """Room for its nodes and pairs of them: more than by default where that is too little, as its error advises."""
+        given, task = self.settings.get(self.question.task), getattr(self, self.question.task)
+        for times in (1, 4, 16) if given else ():
+            tree = dataclasses.replace(given.tree, alloc_fac_nodes=times * given.tree.alloc_fac_nodes)
+            self.state = dataclasses.replace(given, tree=tree, alloc_fac_ilist=times * given.alloc_fac_ilist)
             try:
                 self.jax.block_until_ready(task())
-            except self.jax.errors.JaxRuntimeError:
+            except self.jax.errors.JaxRuntimeError as error:
                 if times == 16:
-                    raise
+                    raise RuntimeError(str(error).rpartition("Relevant Error Message")[2].strip(" =")) from None
             else:
                 break
 
