@@ -358,7 +358,7 @@ def test_the_shares_and_speed_ups_of_whole_models():
     }
     results = Results(scale="paper", plan=strips.plan("paper"), numbers=numbers, failures={})
     _, shares, *_, whole = papers.PAPERS["strips"].sections(results)
-    assert [row[4:] for row in shares.tables[0].rows] == [("50 %", "20 %", "30 %"), *[("-", "-", "-")] * 3]
+    assert [row[4:] for row in shares.tables[0].rows] == [("50 %", "20 %", "30 %"), *[("-", "-", "-")] * 5]
     assert shares.tables[0].rows[2][1:4] == ("52 %", "33 %", "15 %")
     rows = {row[:2]: row[5:] for row in whole.tables[0].rows}
     assert rows["boids", "query"] == ("50.00", "40.00", "1.25x", "20.00", "2.50x")
