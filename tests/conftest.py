@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 import pyopencl as cl
 import pytest
+from pocl_declarations import HEADER_IS_READ, with_declarations
 
 import clfrnn
 from clfrnn import reference
@@ -553,6 +554,21 @@ def _unwritten(scratch):
 
 
 clfrnn.Session.scratch = _unwritten(clfrnn.Session.scratch)
+
+
+def _with_few_declarations(built):
+    """`ProgramCache._built` that gives PoCL the declarations that a program needs alone, as reading all takes long."""
+
+    @functools.wraps(built)
+    def with_few(programs, source, options):
+        if programs._profile.platform == POCL and (short := with_declarations(source)):
+            source, options = short, [*options, HEADER_IS_READ]
+        return built(programs, source, options)
+
+    return with_few
+
+
+ProgramCache._built = _with_few_declarations(ProgramCache._built)
 
 
 @contextlib.contextmanager
