@@ -1,8 +1,8 @@
 """Searches through what users may rely on, and nothing else: they run on the clfrnn of any commit.
 
 On a CPU what is measured is the processor time of the process, with all its threads. In six runs beside other work on
-two cores, the least wall time of a count differed by a factor of four, its least processor time by 6 %; of lists these
-were 1.6 and 15 %. On a GPU it is wall time, from the call until the device is done; clouds are so large there that the
+two cores, the least wall time of a count differed by a factor of four, its least processor time by 15 %; of lists these
+were 2.2 and 11 %. On a GPU it is wall time, from the call until the device is done; clouds are so large there that the
 host hardly counts.
 """
 

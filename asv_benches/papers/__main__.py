@@ -83,7 +83,7 @@ def _render(paper: Paper, folder: Path) -> None:
 
 
 def _measure(paper: Paper, session: clfrnn.Session, scale: str, folder: Path, only: str | None, *, fresh: bool) -> None:
-    plan = _chosen(paper.plan(scale), only)
+    plan = _present(paper, _chosen(paper.plan(scale), only))
     record = Record.open(folder, machine(paper, scale, session.profile), fresh=fresh)
     if fresh:
         record.forget(plan)
@@ -92,6 +92,14 @@ def _measure(paper: Paper, session: clfrnn.Session, scale: str, folder: Path, on
     click.echo(f"{outcome.measured} measured, {outcome.failed} of them failed; {outcome.skipped} were there already")
     click.echo(f"{record.path}")
     _write(paper, record)
+
+
+def _present(paper: Paper, plan: Sequence[Measurement]) -> Sequence[Measurement]:
+    """What of a plan can be measured here; what is left out is told, each reason once."""
+    reasons = {measurement: paper.absent(measurement) for measurement in plan}
+    for why in filter(None, dict.fromkeys(reasons.values())):
+        click.echo(f"left out: {why}")
+    return [measurement for measurement, why in reasons.items() if not why]
 
 
 def _chosen(plan: Sequence[Measurement], only: str | None) -> Sequence[Measurement]:

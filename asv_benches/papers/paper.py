@@ -165,3 +165,5 @@ class Paper:
     measure: Callable[[clfrnn.Session, Measurement], Numbers]
     #: what the report shows of what was measured
     sections: Callable[[Results], Sequence[Section]]
+    #: why a measurement is left out on this machine, as what it measures is not here, and what to do; else ""
+    absent: Callable[[Measurement], str] = lambda _: ""

@@ -1,7 +1,6 @@
-"""Stand-ins for the paper's scanned models: points that lie evenly on a knot, a gyroid and a tangle, and their normals.
+"""Stand-ins for a paper's scanned models, with normals: points on a knot, a gyroid and a tangle, or of other scans.
 
-The scans are not ours to have, and the installed packages bring no meshes along. A stand-in has as many points as its
-model, but neither its features nor its uneven density.
+A made stand-in has as many points as its model, but neither its features nor its uneven density.
 """
 
 from __future__ import annotations
@@ -11,6 +10,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from ..tools.scans import drawn, scan
 
 __all__ = ["DIAGONAL", "SHAPES", "Cloud", "sampled"]
 
@@ -34,20 +35,30 @@ class Cloud(NamedTuple):
     normals: Array
 
 
-def sampled(shape: str, n: int, *, noise: float = 0.0, seed: int = 0) -> Cloud:
-    """Draw n points that lie evenly on a shape, in random order, and its normals there.
+#: A draw of about so many tries, some of which are taken.
+Draw = Callable[[np.random.Generator, int], Cloud]
 
-    Each point stands off the surface by normal noise with a standard deviation of `noise` of the diagonal.
+
+def sampled(shape: str, n: int, *, noise: float = 0.0, seed: int = 0) -> Cloud:
+    """Draw n points that lie evenly on a shape, or on a scan of that name, in random order, and the normals there.
+
+    Each point stands off the surface by normal noise with a standard deviation of `noise` of the diagonal. Points of a
+    scan without triangles have the noise of the scanner, get no more of it, and their normals are NaN.
     """
     rng = np.random.default_rng(seed)
+    points, normals = _tried(SHAPES[shape], n, rng) if shape in SHAPES else drawn(scan(shape), n, rng)
+    points *= DIAGONAL / np.linalg.norm(np.ptp(points, axis=0))
+    points += rng.normal(0, noise * DIAGONAL, (n, 1)) * np.nan_to_num(normals)
+    return Cloud(points.astype(np.float32), normals.astype(np.float32))
+
+
+def _tried(draw: Draw, n: int, rng: np.random.Generator) -> Cloud:
+    """The first n points of as many draws as it takes."""
     parts, many = [], 0
     while many < n:
-        parts.append(SHAPES[shape](rng, max(4 * (n - many), 1000)))
+        parts.append(draw(rng, max(4 * (n - many), 1000)))
         many += len(parts[-1].points)
-    points, normals = (np.concatenate(columns)[:n] for columns in zip(*parts, strict=True))
-    points *= DIAGONAL / np.linalg.norm(np.ptp(points, axis=0))
-    points += rng.normal(0, noise * DIAGONAL, (n, 1)) * normals
-    return Cloud(points.astype(np.float32), normals.astype(np.float32))
+    return Cloud(*(np.concatenate(columns)[:n] for columns in zip(*parts, strict=True)))
 
 
 def _knot(rng: np.random.Generator, tries: int) -> Cloud:
@@ -83,9 +94,7 @@ def _most_area() -> float:
     return float(1.01 * (speed * (1 + curvature * TUBE)).max())
 
 
-def _implicit(
-    function: Callable[[Array], tuple[Array, Array]], low: float, high: float, reach: float
-) -> Callable[[np.random.Generator, int], Cloud]:
+def _implicit(function: Callable[[Array], tuple[Array, Array]], low: float, high: float, reach: float) -> Draw:
     """A draw of points where a function is 0: those of a thin layer around it, which fall onto the surface.
 
     The function gives its values and gradients at points from `low` to `high` along each axis; `reach` is half the
@@ -117,8 +126,8 @@ def _tangle(points: Array) -> tuple[Array, Array]:
     return (points**4 - 5 * points**2).sum(axis=1) + 11.8, 4 * points**3 - 10 * points
 
 
-#: Shapes by name: draws of about so many tries, some of which are taken.
-SHAPES: dict[str, Callable[[np.random.Generator, int], Cloud]] = {
+#: Shapes by name.
+SHAPES: dict[str, Draw] = {
     "knot": _knot,
     "gyroid": _implicit(_gyroid, 0.0, 2 * np.pi, 0.05),
     "tangle": _implicit(_tangle, -2.4, 2.4, 0.02),

@@ -16,7 +16,7 @@ from clfrnn.errors import ClfrnnError
 
 from ..tools.provenance import commit
 from .agreement import ULPS
-from .clouds import LARGE, SMALL, Cloud
+from .clouds import LARGE, SMALL, Cloud, real
 from .machine import processor
 from .measurement import Reference, measure
 from .ours import Clfrnn
@@ -24,7 +24,16 @@ from .peer import Absent, Peer
 from .report import TASKS, Entry, Report
 
 REPORTS = Path(__file__).resolve().parents[1] / "reports"
-_MODULES = ("processors", "warp_peers", "torch_peers")
+_MODULES = (
+    "processors",
+    "molecular",
+    "scans",
+    "warp_peers",
+    "nvalchemi_peers",
+    "torch_peers",
+    "jax_peers",
+    "cupy_peers",
+)
 
 
 def known() -> list[type[Peer]]:
@@ -33,12 +42,16 @@ def known() -> list[type[Peer]]:
     return [peer for module in modules for peer in module.PEERS]
 
 
-def gather(ours: Clfrnn, wanted: Sequence[str]) -> tuple[list[Peer], list[Entry]]:
-    """The peers that can take part, clfrnn first, and the entries of all, the absent with the reason."""
+def gather(ours: Clfrnn, wanted: Sequence[str], tasks: Sequence[str] = tuple(TASKS)) -> tuple[list[Peer], list[Entry]]:
+    """The peers that can take part in these tasks, clfrnn first, and the entries of all, the absent with the reason."""
     present: list[Peer] = [ours]
     entries = [_entry(ours)]
     for kind in known():
-        entry = Entry(name=kind.name, package=kind.package, dtype=_dtype(kind), remark=kind.remark)
+        if not set(kind.tasks) & set(tasks):
+            continue
+        entry = Entry(
+            name=kind.name, package=kind.package, dtype=_dtype(kind), remark=kind.remark, tasks=tuple(kind.tasks)
+        )
         entries.append(entry)
         try:
             entry.version = kind.find()
@@ -77,6 +90,7 @@ def _entry(peer: Peer) -> Entry:
         place=peer.place,
         dtype=_dtype(type(peer)),
         remark=peer.remark,
+        tasks=tuple(peer.tasks),
     )
 
 
@@ -94,7 +108,9 @@ def machine(ours: Clfrnn) -> dict[str, str]:
 
 
 def run(
+    *,
     clouds: Sequence[Cloud],
+    left_out: str,
     tasks: Sequence[str],
     device: str | None,
     wanted: Sequence[str],
@@ -104,13 +120,15 @@ def run(
 ) -> Report:
     """Everything; written down after each cloud, so that a crash in a library loses one cloud."""
     ours = Clfrnn(device)
-    present, entries = gather(ours, wanted)
-    report = Report(machine=machine(ours), limit=limit, ulps=ULPS, entries=entries, clouds=clouds)
+    present, entries = gather(ours, wanted, tasks)
+    clouds = [cloud for cloud in clouds if set(cloud.tasks) & set(tasks)]
+    facts = machine(ours) | {"real data": left_out or "all"}
+    report = Report(machine=facts, limit=limit, ulps=ULPS, entries=entries, clouds=clouds)
     for cloud in clouds:
         click.echo(cloud.name, err=True)
         reference = Reference.of(cloud, device)
-        for task in tasks:
-            for peer in present:
+        for task in (task for task in tasks if task in cloud.tasks):
+            for peer in (peer for peer in present if task in peer.tasks):
                 outcome = measure(peer, cloud, reference, task, limit=limit, repeats=repeats)
                 report.outcomes.append(outcome)
                 told = outcome.message if outcome.total is None else f"{1e3 * outcome.total:.3f} ms"
@@ -129,6 +147,14 @@ def _check(names: Sequence[str], offered: Sequence[str], option: str) -> None:
             raise click.BadParameter(f"{name!r} is none of {', '.join(sorted(set(offered)))}", param_hint=option)
 
 
+def _clouds(made: Sequence[Cloud], folder: Path | None) -> tuple[list[Cloud], str]:
+    """All clouds, and what is said of real ones that are left out."""
+    if folder is None:
+        return list(made), "left out, as `--data` names no folder of them"
+    present, absent = real(folder)
+    return [*made, *present], f"left out, as {folder} does not have them: {', '.join(absent)}" if absent else ""
+
+
 @click.command()
 @click.option("--device", help="clfrnn's device, as for `clfrnn search`.")
 @click.option("--small/--large", default=None, help="Clouds for CPUs or for GPUs; by default as the device is.")
@@ -138,6 +164,11 @@ def _check(names: Sequence[str], offered: Sequence[str], option: str) -> None:
 @click.option("--tasks", callback=_split, default=",".join(TASKS), show_default=True, help="With commas between.")
 @click.option("--limit", default=5.0, show_default=True, help="Seconds that a build and a query may take.")
 @click.option("--repeats", default=15, show_default=True, help="Runs; fewer where they take a quarter of the limit.")
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder with clouds of real data, which `python -m asv_benches.peers.data` makes.",
+)
 @click.option(
     "--output", type=click.Path(file_okay=False, path_type=Path), default=REPORTS / "peers",
     help="Folder for peers.md, peers.json and peers.png.  [default: asv_benches/reports/peers]",
@@ -149,6 +180,7 @@ def main(
     tasks: tuple[str, ...],
     limit: float,
     repeats: int,
+    data: Path | None,
     output: Path,
 ) -> None:
     """Measure clfrnn and its peers on the same clouds, after their answers were compared, and print the tables."""
@@ -157,7 +189,17 @@ def main(
     try:
         if small is None:
             small = Clfrnn(device).place == "cpu"
-        report = run(SMALL if small else LARGE, tasks, device, wanted, limit, max(1, repeats), output)
+        clouds, left_out = _clouds(SMALL if small else LARGE, data)
+        report = run(
+            clouds=clouds,
+            left_out=left_out,
+            tasks=tasks,
+            device=device,
+            wanted=wanted,
+            limit=limit,
+            repeats=max(1, repeats),
+            output=output,
+        )
     except ClfrnnError as error:
         raise click.ClickException(str(error)) from error
     paths = report.save(output)

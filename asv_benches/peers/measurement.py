@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from .agreement import Agreement, Fingerprint, compare_counts, compare_pairs, fingerprint, slack_of
-from .clouds import Cloud, Points
-from .ours import Clfrnn, near
-from .peer import Array, Pairs, Peer
+from .agreement import Agreement
+from .clouds import Cloud
+from .ours import Clfrnn
+from .peer import Peer, Question
+from .reference import Reference
 
 #: A peer's time is foretold from the first of so many parts of a cloud, and whether that part itself takes long from
 #: the first of so many more, each if that leaves points enough.
@@ -31,8 +30,8 @@ class Outcome:
     peer: str
     cloud: str
     task: str
-    #: "measured", "wrong", "over" (the limit, as was foreseen), "failed" or "left out"
-    status: str
+    #: "measured", "wrong", "over" (the limit, as was foreseen) or "failed"
+    status: str = "failed"
     #: why, where there is no time
     message: str = ""
     build: float | None = None
@@ -45,52 +44,11 @@ class Outcome:
     agreement: Agreement | None = None
 
 
-@dataclasses.dataclass(kw_only=True)
-class Reference:
-    """What clfrnn found on a cloud."""
-
-    points: Points
-    radius: float
-    counts: Array
-    pairs: Pairs
-    marks: Fingerprint
-    device: str | None
-
-    @classmethod
-    def of(cls, cloud: Cloud, device: str | None) -> Reference:
-        """Search once."""
-        points = np.ascontiguousarray(cloud.points())
-        ours = Clfrnn(device)
-        with held(ours, points, cloud.radius, 0):
-            ours.build()
-            pairs = ours.pairs_of(ours.lists())
-        marks = fingerprint(pairs, len(points))
-        if not len(pairs.rows):
-            raise ValueError(f"cloud: {cloud.name} has no neighbors within {cloud.radius}; measure one that has")
-        return cls(points=points, radius=cloud.radius, counts=marks.counts, pairs=pairs, marks=marks, device=device)
-
-    @property
-    def widest(self) -> int:
-        """The longest list."""
-        return int(self.counts.max())
-
-    def compare(self, peer: Peer, task: str, answer: Any) -> Agreement:
-        """A peer's answer against ours."""
-        if task == "lists":
-            return compare_pairs(self.points, self.radius, self.pairs, self.marks, peer.pairs_of(answer))
-        slack = slack_of(self.radius)
-        return compare_counts(
-            self.counts,
-            peer.counts_of(answer),
-            lambda rows: near(self.points, rows, self.radius, slack, self.device),
-        )
-
-
 @contextmanager
-def held(peer: Peer, points: Points, radius: float, widest: int) -> Iterator[None]:
-    """The peer with these points, which it lets go in the end."""
+def held(peer: Peer, question: Question) -> Iterator[None]:
+    """The peer with its question, which it lets go in the end."""
     try:
-        peer.hold(points, radius, widest)
+        peer.hold(question)
         peer.memory_starts()
         peer.prepare()
         yield
@@ -101,19 +59,15 @@ def held(peer: Peer, points: Points, radius: float, widest: int) -> Iterator[Non
 
 def measure(peer: Peer, cloud: Cloud, reference: Reference, task: str, *, limit: float, repeats: int) -> Outcome:
     """What becomes of a peer on a cloud; whatever it raises is told in the outcome, and stops no other peer."""
-    outcome = Outcome(peer=peer.name, cloud=cloud.name, task=task, status="left out")
-    if task not in peer.tasks:
-        outcome.message = "has no such task"
-        return outcome
+    outcome = Outcome(peer=peer.name, cloud=cloud.name, task=task)
     try:
         seconds = foreseen(peer, cloud, reference, task, limit)
         if seconds > limit:
             outcome.status, outcome.message = "over", f"about {float(f'{seconds:.2g}'):,g} s foreseen"
             return outcome
-        with held(peer, reference.points, reference.radius, reference.widest):
+        with held(peer, reference.question(task)):
             _compare_and_time(peer, reference, task, outcome, limit, repeats)
     except Exception as error:  # noqa: BLE001 — whatever a driver makes of it
-        outcome.status = "failed"
         outcome.message = traceback.format_exception_only(error)[-1].strip()
     return outcome
 
@@ -124,7 +78,7 @@ def foreseen(peer: Peer, cloud: Cloud, reference: Reference, task: str, limit: f
     A launch takes its time however small the part: 0.3 ms on a 256th would foretell 20 s of a quadratic peer. So that
     part only says whether the larger one may be tried, and foretells alone where it may not.
     """
-    if isinstance(peer, Clfrnn):
+    if isinstance(peer, Clfrnn) or peer.compiles:
         return 0.0
     power = 2 if peer.quadratic else 1
     seconds = 0.0
@@ -140,8 +94,7 @@ def foreseen(peer: Peer, cloud: Cloud, reference: Reference, task: str, limit: f
 
 def _sample(peer: Peer, cloud: Cloud, reference: Reference, task: str, parts: int) -> float:
     """The seconds of a part, the lesser of two, after one that compiled."""
-    points, radius = cloud.part(reference.points, parts)
-    with held(peer, np.ascontiguousarray(points), radius, 4 * reference.widest):
+    with held(peer, cloud.part(reference.question(task), parts)):
         step = _whole(peer, task)
         step()
         peer.finish()

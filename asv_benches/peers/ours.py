@@ -1,4 +1,4 @@
-"""clfrnn as one of its peers, and the answer against which the others are held."""
+"""clfrnn as one of its peers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,28 @@ import pyopencl as cl
 import pyopencl.array as cla
 
 import clfrnn
+from clfrnn.cluster import dbscan, friends_of_friends
+from clfrnn.geometry import normals
 
 from ..benchmarks.common import has_event_times, profiled
-from .peer import Array, Pairs, Peer
+from .peer import AROUND, CORE, NEAREST, Array, Pairs, Peer, Question
+
+#: the tasks that an index answers, which takes points in again and again
+INDEXED = ("count", "lists", "cells", "batches")
 
 
 class Clfrnn(Peer):
-    """An index that takes points in again and again, on an OpenCL device."""
+    """An index that takes points in again and again, or a call, on an OpenCL device."""
 
     name = "clfrnn"
     module = "clfrnn"
     package = "clfrnn"
+    tasks = ("count", "lists", "nearest", "friends", "dbscan", "cells", "batches", "normals")
     asynchronous = True
-    remark = "`index.update` and `index.count` or `index.query`, default method; lists are CSR on the device"
+    remark = (
+        "`index.update` and `index.count` or `index.query`, which in cells gives vectors beside the shifts; `nearest`, "
+        "`friends_of_friends`, `dbscan` and `normals` in one call; default method; answers stay on the device"
+    )
 
     def __init__(self, device: str | None = None) -> None:
         super().__init__()
@@ -40,25 +49,33 @@ class Clfrnn(Peer):
         """The OpenCL device."""
         return str(self.session.profile)
 
-    def hold(self, points: Array, radius: float, widest: int) -> None:  # noqa: ARG002
+    def hold(self, question: Question) -> None:
         """On the device, in a session of their own, whose pool tells what this cloud took; and in another for times.
 
         Both in one context: where steps in two of them take turns, a GPU goes from one to the other in each step.
         """
-        self.n, self.radius = len(points), radius
+        super().hold(question)
+        self.builds = question.task in INDEXED
         self._timed = profiled(self._wanted)
-        self._timed_points = cla.to_device(self._timed.queue, points)
+        self._timed_points = cla.to_device(self._timed.queue, question.points)
         self.session = clfrnn.Session(cl.CommandQueue(self._timed.context, self._timed.device))
-        self.points = cla.to_device(self.session.queue, points)
+        self.points = cla.to_device(self.session.queue, question.points)
 
     def prepare(self) -> None:
         """The indexes."""
-        self._timed_index = clfrnn.build_index(self._timed_points, self.radius, session=self._timed)
-        self.index = clfrnn.build_index(self.points, self.radius, session=self.session)
+        self._timed_index = self._indexed(self._timed_points, self._timed)
+        self.index = self._indexed(self.points, self.session)
+
+    def _indexed(self, points: Any, session: clfrnn.Session) -> Any:
+        if not self.builds:
+            return None
+        asked = self.question
+        return clfrnn.build_index(points, self.radius, cell=asked.cell, batch=asked.batch, session=session)
 
     def build(self) -> None:
         """The points, taken in anew."""
-        self.index.update(self.points)
+        if self.builds:
+            self.index.update(self.points)
 
     def count(self) -> Any:
         """(n,) on the device."""
@@ -67,6 +84,30 @@ class Clfrnn(Peer):
     def lists(self) -> Any:
         """CSR on the device."""
         return self.index.query()
+
+    def cells(self) -> Any:
+        """CSR on the device, with vectors and shifts."""
+        return self.index.query(vectors=True)
+
+    def batches(self) -> Any:
+        """CSR on the device, of all systems."""
+        return self.index.query()
+
+    def nearest(self) -> Any:
+        """(n, k) indices and distances on the device."""
+        return clfrnn.nearest(self.points, NEAREST, include_self=True, session=self.session)
+
+    def friends(self) -> Any:
+        """Labels on the device."""
+        return friends_of_friends(self.points, self.radius, session=self.session)
+
+    def dbscan(self) -> Any:
+        """Labels on the device."""
+        return dbscan(self.points, self.radius, CORE, session=self.session)
+
+    def normals(self) -> Any:
+        """(n, 3) on the device."""
+        return normals(self.points, k=AROUND, session=self.session)
 
     def finish(self) -> None:
         """Wait for the queue."""
@@ -79,7 +120,19 @@ class Clfrnn(Peer):
     def pairs_of(self, answer: Any) -> Pairs:
         """Row ids beside the indices."""
         host = answer.to_host()
-        return Pairs(np.repeat(np.arange(self.n, dtype=np.int32), np.diff(host.offsets)), host.indices)
+        return Pairs(np.repeat(np.arange(self.n, dtype=np.int32), np.diff(host.offsets)), host.indices, host.shifts)
+
+    def rows_of(self, answer: Any) -> Array:
+        """As they are."""
+        return np.asarray(answer.indices.get())
+
+    def labels_of(self, answer: Any) -> Array:
+        """As they are."""
+        return np.asarray(answer.labels.get())
+
+    def normals_of(self, answer: Any) -> Array:
+        """As they are."""
+        return np.asarray(answer.normals.get())
 
     def clocked(self, step: Callable[[], object]) -> tuple[object, float, float | None]:
         """Device time is that from the start of the first launch to the end of the last, of another run.
@@ -113,19 +166,3 @@ class Clfrnn(Peer):
         """Forget index, points and pool."""
         self.index = self.points = self._timed_index = self._timed_points = self._timed = None
         self.session = clfrnn.Session(self._wanted)
-
-
-def near(points: Array, rows: Array, radius: float, slack: float, device: str | None) -> Array:
-    """For each of these rows, the number of other points whose distance is within `slack` of the radius, in float64."""
-    wide = float(np.float32(radius + 4 * slack))
-    found = clfrnn.search(points, wide, queries=points[rows], session=clfrnn.Session(device)).to_host()
-    mine = np.repeat(np.arange(len(rows)), np.diff(found.offsets))
-    distance = distances(points, rows[mine], found.indices)
-    doubtful = (np.abs(distance - radius) <= slack) & (rows[mine] != found.indices)
-    return np.bincount(mine[doubtful], minlength=len(rows))
-
-
-def distances(points: Array, rows: Array, columns: Array) -> Array:
-    """Distances of pairs, in float64."""
-    difference = points[rows].astype(np.float64) - points[columns].astype(np.float64)
-    return np.sqrt(np.square(difference).sum(axis=1))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
 import importlib.metadata
 import importlib.util
 import itertools
@@ -18,19 +20,42 @@ class Absent(Exception):  # noqa: N818 — no error: this machine lacks the peer
     """The peer cannot take part here, and why."""
 
 
+#: The points of a row of the nearest, and those of which a normal is made, the point itself among them; and the points
+#: within the distance, itself among them, that make a point core in DBSCAN.
+NEAREST, AROUND, CORE = 8, 16, 5
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class Question:
+    """A task, and what a peer is given for it before the clock starts."""
+
+    task: str
+    points: Array
+    radius: float
+    #: the length of the longest list, for peers with a cap
+    widest: int = 0
+    #: (3, 3) lattice vectors as rows, of a cell that repeats along all of them; the points lie inside
+    cell: Array | None = None
+    #: (n,) int32, ascending from 0: the system of each point
+    batch: Array | None = None
+
+
 class Pairs(NamedTuple):
     """Directed pairs in any order: point `rows[k]` has the neighbor `columns[k]`. Some peers count self, some not."""
 
     rows: Array
     columns: Array
+    #: (pairs, 3), in a periodic cell: the image of the neighbor, in lattice vectors
+    shifts: Array | None = None
 
 
 class Peer:
-    """A library with points, a radius, and one or both of the tasks.
+    """A library with a question, and a method for each of the tasks that it has, which bears the task's name.
 
     `build` takes in the points, reusing what the library can reuse from the build before, as a simulation does from
-    step to step; `count` and `lists` answer from what `build` left, by default that of the peer's tree. A peer that
-    answers in one call leaves `build` as it is here. `counts_of` and `pairs_of` bring an answer to the host, untimed.
+    step to step; the method of the task answers from what `build` left. A peer that answers in one call leaves `build`
+    as it is here. Methods whose names end with `_of` bring an answer to the host, untimed: counts of `count`; pairs of
+    `lists`, `cells` and `batches`; rows of `nearest`; labels of `friends` and `dbscan`; normals of `normals`.
     """
 
     name = ""
@@ -39,7 +64,7 @@ class Peer:
     package = ""
     #: "cpu" or "gpu"
     place = "cpu"
-    tasks: Sequence[str] = ("count", "lists")
+    tasks: Sequence[str] = ()
     #: what it computes in, and is given points in
     dtype: type = np.float32
     #: `build` is a step of its own
@@ -48,13 +73,13 @@ class Peer:
     asynchronous = False
     #: the work grows with the square of the number of points
     quadratic = False
+    #: it compiles anew for each number of points, so that a part of a cloud foretells nothing
+    compiles = False
     #: what a reader of the table must know of how it was asked
     remark = ""
 
     def __init__(self) -> None:
         """Take a device, or raise Absent."""
-        self.n = 0
-        self.radius = 0.0
 
     @classmethod
     def names(cls) -> frozenset[str]:
@@ -66,30 +91,26 @@ class Peer:
         """The version installed, or Absent."""
         if importlib.util.find_spec(cls.module.split(".")[0]) is None:
             raise Absent(f"{cls.package} is not installed")
-        return importlib.metadata.version(cls.package)
+        try:
+            return importlib.metadata.version(cls.package)
+        except importlib.metadata.PackageNotFoundError:  # a wheel for one CUDA has another name
+            return str(importlib.import_module(cls.module.split(".")[0]).__version__)
 
     @property
     def device(self) -> str:
         """On what it runs."""
         return ""
 
-    def hold(self, points: Array, radius: float, widest: int) -> None:
-        """Put points where the peer wants them; `widest` is the length of the longest list, for those with a cap."""
-        raise NotImplementedError
+    def hold(self, question: Question) -> None:
+        """Put points where the peer wants them; subclasses do so after this."""
+        self.question = question
+        self.n, self.radius = len(question.points), question.radius
 
     def prepare(self) -> None:
         """Make what is made once, before the first step; untimed, but its memory counts."""
 
     def build(self) -> None:
         """Take in the points."""
-
-    def count(self) -> Any:
-        """Neighbors of each point."""
-        raise NotImplementedError
-
-    def lists(self) -> Any:
-        """The neighbors of each point."""
-        raise NotImplementedError
 
     def finish(self) -> None:
         """Wait for the device."""
@@ -100,6 +121,18 @@ class Peer:
 
     def pairs_of(self, answer: Any) -> Pairs:
         """All pairs on the host."""
+        raise NotImplementedError
+
+    def rows_of(self, answer: Any) -> Array:
+        """(n, NEAREST) ids, in any order within a row."""
+        raise NotImplementedError
+
+    def labels_of(self, answer: Any) -> Array:
+        """(n,): a number for each cluster, negative for noise."""
+        raise NotImplementedError
+
+    def normals_of(self, answer: Any) -> Array:
+        """(n, 3) of length 1, of either sign."""
         raise NotImplementedError
 
     def clocked(self, step: Callable[[], object]) -> tuple[object, float, float | None]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .machine import Resident, cores
-from .peer import Array, Pairs, Peer, joined
+from .peer import NEAREST, Array, Pairs, Peer, Question, joined
 
 
 class Host(Peer):
@@ -26,10 +26,10 @@ class Host(Peer):
         """Cores."""
         return f"{cores()} cores"
 
-    def hold(self, points: Array, radius: float, widest: int) -> None:  # noqa: ARG002
+    def hold(self, question: Question) -> None:
         """In its own dtype, before the clock starts."""
-        self.n, self.radius = len(points), radius
-        self.points = np.ascontiguousarray(points, dtype=self.dtype)
+        super().hold(question)
+        self.points = np.ascontiguousarray(question.points, dtype=self.dtype)
 
     def memory_starts(self) -> None:
         """Resident memory as it is now."""
@@ -47,6 +47,8 @@ class Host(Peer):
 class KdTree(Host):
     """Answers of trees whose points find themselves too."""
 
+    tasks = ("count", "lists", "nearest")
+
     def counts_of(self, answer: Any) -> Array:
         """Without self."""
         return np.asarray(answer) - 1
@@ -54,6 +56,10 @@ class KdTree(Host):
     def pairs_of(self, answer: Any) -> Pairs:
         """What there is for each point, joined."""
         return joined(answer, self.n)
+
+    def rows_of(self, answer: Any) -> Array:
+        """The second of distances and indices."""
+        return np.asarray(answer[1])
 
 
 class Scipy(KdTree):
@@ -65,7 +71,7 @@ class Scipy(KdTree):
     dtype = np.float64
     remark = (
         "`cKDTree`, `query_ball_point` with all workers; returns a Python list for each point, or an array of counts; "
-        "self is counted"
+        "self is counted; `query` for the nearest, with distances"
     )
 
     def build(self) -> None:
@@ -79,6 +85,10 @@ class Scipy(KdTree):
     def lists(self) -> Any:
         """A list for each point."""
         return self.tree.query_ball_point(self.points, self.radius, workers=-1)
+
+    def nearest(self) -> Any:
+        """Distances and indices, (n, k)."""
+        return self.tree.query(self.points, NEAREST, workers=-1)
 
 
 class ScipyPairs(Scipy):
@@ -110,7 +120,7 @@ class ScikitLearn(KdTree):
     dtype = np.float64
     remark = (
         "`NearestNeighbors` with a k-d tree and all jobs for lists, which are numpy arrays; `KDTree.query_radius` with "
-        "`count_only`, which has one thread, for counts; self is counted"
+        "`count_only`, which has one thread, for counts; self is counted; `kneighbors` for the nearest, with distances"
     )
 
     def build(self) -> None:
@@ -125,61 +135,32 @@ class ScikitLearn(KdTree):
         """An array for each point."""
         return self.tree.radius_neighbors(self.points, return_distance=False)
 
-
-class Vesin(Host):
-    """vesin.NeighborList, which builds its cells and answers in one call."""
-
-    name = "vesin"
-    module = "vesin"
-    package = "vesin"
-    dtype = np.float64
-    tasks = ("lists",)
-    builds = False
-    remark = "`NeighborList(full_list=True).compute`, all threads; an array of pairs, not copied; no counts alone"
-
-    def lists(self) -> Any:
-        """(pairs, 2), which live as long as the object does."""
-        finder = self.library.NeighborList(cutoff=self.radius, full_list=True)
-        (pairs,) = finder.compute(self.points, np.zeros((3, 3)), False, "P", copy=False)
-        return finder, pairs
-
-    def pairs_of(self, answer: Any) -> Pairs:
-        """Two columns."""
-        pairs = answer[1].view(np.int64)
-        return Pairs(pairs[:, 0], pairs[:, 1])
+    def nearest(self) -> Any:
+        """Distances and indices, (n, k)."""
+        return self.tree.kneighbors(self.points, NEAREST)
 
 
-class Freud(Host):
-    """freud.locality.AABBQuery; its box is periodic, and is made so large that no image is within reach."""
+class Nanoflann(Host):
+    """pynanoflann.KDTree."""
 
-    name = "freud"
-    module = "freud"
-    package = "freud-analysis"
-    tasks = ("lists",)
-    remark = "`AABBQuery` in a box too wide for images; a `NeighborList` with distances and vectors; no counts alone"
-
-    def hold(self, points: Array, radius: float, widest: int) -> None:
-        """About the origin, which is the middle of freud's boxes, if float32 lets them be moved without rounding."""
-        super().hold(points, radius, widest)
-        low, high = points.min(axis=0), points.max(axis=0)
-        middle = np.float32(0.5) * np.round(low + high)
-        moved = points - middle
-        if np.array_equal(moved.astype(np.float64) + middle, points):
-            self.points = moved
-        side = 2 * float(np.abs(self.points).max()) + 3 * radius
-        self.box = self.library.box.Box.cube(side)
+    name = "pynanoflann"
+    module = "pynanoflann"
+    package = "pynanoflann"
+    tasks = ("nearest",)
+    remark = "`KDTree.fit` and `kneighbors`, as many threads as cores; distances and indices"
 
     def build(self) -> None:
         """The tree, anew."""
-        self.tree = self.library.locality.AABBQuery(self.box, self.points)
+        self.tree = self.library.KDTree(n_neighbors=NEAREST)
+        self.tree.fit(self.points)
 
-    def lists(self) -> Any:
-        """A NeighborList."""
-        return self.tree.query(self.points, {"r_max": self.radius, "exclude_ii": True}).toNeighborList()
+    def nearest(self) -> Any:
+        """Distances and indices, (n, k)."""
+        return self.tree.kneighbors(self.points, n_jobs=cores())
 
-    def pairs_of(self, answer: Any) -> Pairs:
-        """Two columns."""
-        return Pairs(np.asarray(answer.query_point_indices), np.asarray(answer.point_indices))
+    def rows_of(self, answer: Any) -> Array:
+        """The second of the two."""
+        return np.asarray(answer[1]).astype(np.int64)
 
 
-PEERS = (Scipy, ScipyPairs, ScikitLearn, Vesin, Freud)
+PEERS = (Scipy, ScipyPairs, ScikitLearn, Nanoflann)

@@ -12,17 +12,29 @@ from typing import Any
 from ..tools import style
 from .clouds import Cloud
 from .measurement import Outcome
+from .peer import AROUND, CORE, NEAREST
 
-TASKS = {"count": "Counts of neighbors", "lists": "Neighbor lists"}
+TASKS = {
+    "count": "Counts of neighbors",
+    "lists": "Neighbor lists",
+    "nearest": f"The {NEAREST} nearest",
+    "friends": "Friends of friends",
+    "dbscan": f"DBSCAN, {CORE} points as core",
+    "cells": "Lists in periodic cells",
+    "batches": "Lists of many systems",
+    "normals": f"Normals of the {AROUND} nearest",
+}
 _PROCEDURE = """\
 Times are wall clock, in milliseconds, from points that lie where the library wants them to an answer that it has
 finished: medians after warm-up, with the garbage collector off. A build takes the points in, reusing what the library
 can reuse from the build before, as a simulation does from step to step. The first answer and that of the last timed run
-were compared with clfrnn's: sets of directed pairs, self left out. They may differ in pairs whose distance, in float64,
-is within {ulps} units in the last place of the radius, where libraries round otherwise or leave the boundary out; how
-many did is in the details. A peer for which more than {limit:g} s were foreseen was not run there; a sixteenth of the
-cloud foretells it, or a 256th where a sixteenth would take long already. After the time, in brackets: how many times
-clfrnn's. The fastest is in bold."""
+were compared with clfrnn's: sets of directed pairs, self left out, in periodic cells with their shifts. They may differ
+in pairs whose distance, in float64, is within {ulps} units in the last place of the radius, in cells of the largest
+coordinate, where libraries round otherwise or leave the boundary out. Rows of the nearest may differ in points that are
+equally far, clusters as such pairs decide and in border points, normals in their sign, and wholly where two variances
+are equal or such points decide. How many pairs or points did is in the details. A peer for which more than {limit:g} s
+were foreseen was not run there; a sixteenth of the cloud foretells it, or a 256th where a sixteenth would take long
+already. After the time, in brackets: how many times clfrnn's. The fastest is in bold."""
 
 _DETAILS = """\
 Build and query were waited for one after the other, both were not where a library need not wait. Device time is that
@@ -41,6 +53,7 @@ class Entry:
     place: str = ""
     dtype: str = ""
     remark: str = ""
+    tasks: Sequence[str] = ()
     #: why it takes no part
     absent: str = ""
 
@@ -64,6 +77,10 @@ class Report:
     def tasks(self) -> list[str]:
         """The tasks that were measured."""
         return [task for task in TASKS if any(outcome.task == task for outcome in self.outcomes)]
+
+    def clouds_of(self, task: str) -> list[Cloud]:
+        """The clouds that have a task."""
+        return [cloud for cloud in self.clouds if task in cloud.tasks]
 
     def of(self, task: str, cloud: str) -> dict[str, Outcome]:
         """The outcomes of a row, by peer."""
@@ -108,23 +125,20 @@ class Report:
         return {message: k for k, message in enumerate(dict.fromkeys(failed), 1)}
 
     def _summary(self, task: str, notes: Mapping[str, int]) -> Iterable[str]:
-        names = [entry.name for entry in self.present if any(self._took_part(entry.name, task))]
+        names = [entry.name for entry in self.present if task in entry.tasks]
         yield f"| cloud | {' | '.join(names)} |"
         yield "|---|" + "---:|" * len(names)
-        for cloud in self.clouds:
+        for cloud in self.clouds_of(task):
             row = self.of(task, cloud.name)
             if row:
                 best = min((each.total for each in row.values() if each.total is not None), default=None)
                 ours = row["clfrnn"].total
                 yield f"| {cloud.name} | {' | '.join(_cell(row.get(name), ours, best, notes) for name in names)} |"
 
-    def _took_part(self, name: str, task: str) -> Iterable[bool]:
-        return (each.status != "left out" for each in self.outcomes if (each.peer, each.task) == (name, task))
-
     def _details(self, task: str) -> Iterable[str]:
-        yield "| cloud | peer | build, ms | query, ms | both, ms | device, ms | memory, MB | pairs that differ | runs |"
+        yield "| cloud | peer | build, ms | query, ms | both, ms | device, ms | memory, MB | differ | runs |"
         yield "|---|---|---:|---:|---:|---:|---:|---:|---:|"
-        for cloud in self.clouds:
+        for cloud in self.clouds_of(task):
             for each in self.of(task, cloud.name).values():
                 if each.status != "measured":
                     continue
@@ -153,9 +167,10 @@ class Report:
         ]
         if not panels:
             return None
-        drawn, axes = style.figure(1, len(panels), width=max(7.0, 1.7 * len(self.clouds)), height=3.8)
-        labels = [cloud.label for cloud in self.clouds]
+        most = max(len(self.clouds_of(task)) for task in self.tasks())
+        drawn, axes = style.figure(1, len(panels), width=max(7.0, 1.7 * most), height=3.8)
         for panel, (task, place, series) in zip(axes, panels, strict=True):
+            labels = [cloud.label for cloud in self.clouds_of(task)]
             title = f"{TASKS[task]}: clfrnn and peers on {'the CPU' if place == 'cpu' else 'the GPU'}"
             style.bars(panel, labels, series, title=title, y="build + query, ms", log=True)
             panel.set_ylim(bottom=_power_below(height for heights in series.values() for height in heights if height))
@@ -168,7 +183,7 @@ class Report:
         for entry in self.present:
             if entry.name != "clfrnn" and entry.place != place:
                 continue
-            rows = [self.of(task, cloud.name).get(entry.name) for cloud in self.clouds]
+            rows = [self.of(task, cloud.name).get(entry.name) for cloud in self.clouds_of(task)]
             heights = [1e3 * each.total if each and each.total is not None else None for each in rows]
             if any(heights):
                 series[entry.name] = heights
@@ -181,7 +196,7 @@ def _power_below(values: Iterable[float]) -> float:
 
 
 def _cell(outcome: Outcome | None, ours: float | None, best: float | None, notes: Mapping[str, int]) -> str:
-    if outcome is None or outcome.status == "left out":
+    if outcome is None:
         return "-"
     if outcome.status == "failed":
         return f"failed ({notes[f'{outcome.peer}: {outcome.message}']})"

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .peer import Absent, Array, Pairs, Peer
+from .peer import NEAREST, Absent, Array, Pairs, Peer, Question
 
 
 class Torch(Peer):
@@ -42,12 +42,17 @@ class Torch(Peer):
         where = self.torch.cuda.get_device_name(self._device) if self.cuda else "CPU"
         return f"{where}, torch {self.torch.__version__}"
 
-    def hold(self, points: Array, radius: float, widest: int) -> None:
+    def hold(self, question: Question) -> None:
         """On the device, in its own dtype."""
-        self.n, self.radius, self.widest = len(points), radius, widest
-        self.points = self.torch.from_numpy(np.ascontiguousarray(points, dtype=self.dtype)).to(self._device)
-        self.high = points.max(axis=0)
+        super().hold(question)
+        self.widest = question.widest
+        self.points = self.put(question.points)
         self.finish()
+
+    def put(self, array: Array) -> Any:
+        """An array on the device, numbers in the peer's own dtype."""
+        dtype = self.dtype if array.dtype.kind == "f" else array.dtype
+        return self.torch.from_numpy(np.array(array, dtype=dtype, order="C")).to(self._device)
 
     def finish(self) -> None:
         """Wait for the device."""
@@ -88,68 +93,6 @@ class Torch(Peer):
         return np.asarray(tensor.cpu().numpy())
 
 
-class Nvalchemi(Torch):
-    """nvalchemi-toolkit-ops, its cell list."""
-
-    name = "nvalchemi"
-    module = "nvalchemiops.torch.neighbors.cell_list"
-    package = "nvalchemi-toolkit-ops"
-    remark = (
-        "`build_cell_list` and `query_cell_list`, buffers used again, sorted path; up to four cells a point, as its "
-        "default of 524,288 makes cells of four radii in large sparse clouds; a matrix as wide as the longest list, "
-        "which it was told, with shifts; an open ball; no counts alone"
-    )
-
-    def __init__(self) -> None:
-        warp = importlib.import_module("warp")
-        warp.config.log_level = warp.LOG_WARNING  # its greeting does not belong into the tables
-        super().__init__()
-
-    def prepare(self) -> None:
-        """All buffers, for a box that is not periodic and that the points need not be moved for."""
-        torch, cells = self.torch, self.library
-        lengths = torch.tensor([float(length) + self.radius for length in self.high], dtype=self.points.dtype)
-        box = torch.diag(lengths).reshape(1, 3, 3).to(self._device)
-        periodic = torch.zeros(3, dtype=torch.bool, device=self._device)
-        many, reach = cells.estimate_cell_list_sizes(box, periodic, self.radius, max_nbins=max(524_288, 4 * self.n))
-        allocate = importlib.import_module("nvalchemiops.torch.neighbors.neighbor_utils").allocate_cell_list
-        width = -(-max(self.widest, 1) // 16) * 16
-
-        def room(*shape: int) -> Any:
-            return torch.zeros(shape, dtype=torch.int32, device=self._device)
-
-        self.state = (
-            (self.points, self.radius, box, periodic, *allocate(self.n, many, reach, self._device)),
-            (room(self.n, width), room(self.n, width, 3), room(self.n)),
-            cells.allocate_query_sort_scratch(self.n, dtype=self.points.dtype, device=self._device),
-        )
-
-    def lists(self) -> Any:
-        """(n, widest) with places at the end of each row that are not used, and (n,) counts."""
-        cloud, (matrix, shifts, counts), (positions, moved) = self.state
-        counts.zero_()
-        self.library.build_cell_list(*cloud)
-        self.library.query_cell_list(
-            *cloud,
-            matrix,
-            shifts,
-            counts,
-            strategy="atom_centric",
-            atom_centric_path="sorted",
-            sorted_positions=positions,
-            sorted_shifts=moved,
-        )
-        return matrix, counts
-
-    def pairs_of(self, answer: Any) -> Pairs:
-        """The used places."""
-        matrix, counts = (self.columns(tensor) for tensor in answer)
-        if counts.max(initial=0) > matrix.shape[1]:
-            raise ValueError(f"lists of {matrix.shape[1]} are too short for {counts.max()} neighbors")
-        used = np.arange(matrix.shape[1]) < counts[:, None]
-        return Pairs(np.repeat(np.arange(self.n, dtype=np.int32), counts), matrix[used])
-
-
 class VesinCuda(Torch):
     """vesin.NeighborList on CUDA, through PyTorch tensors."""
 
@@ -157,14 +100,15 @@ class VesinCuda(Torch):
     module = "vesin"
     package = "vesin"
     dtype = np.float64
+    tasks = ("lists", "cells")
     portable = False
     remark = "as on CPUs, buffers used again; its buffers made for lists of the longest's length"
 
-    def hold(self, points: Array, radius: float, widest: int) -> None:
-        """In an open box of its dtype, to which it would convert otherwise."""
-        super().hold(points, radius, widest)
-        self.box = self.torch.zeros((3, 3), dtype=self.torch.float64, device=self._device)
-        self.open = self.torch.zeros(3, dtype=self.torch.bool, device=self._device)
+    def hold(self, question: Question) -> None:
+        """In a box of its dtype, to which it would convert otherwise; one of zeros is open."""
+        super().hold(question)
+        self.box = self.put(np.zeros((3, 3)) if question.cell is None else question.cell)
+        self.periodic = self.put(np.full(3, question.cell is not None))
 
     def prepare(self) -> None:
         """The object that keeps the buffers."""
@@ -174,39 +118,62 @@ class VesinCuda(Torch):
 
     def lists(self) -> Any:
         """(pairs, 2)."""
-        (pairs,) = self.state.compute(self.points, self.box, self.open, "P", copy=False)
-        return pairs
+        return self.state.compute(self.points, self.box, self.periodic, "P", copy=False)
+
+    def cells(self) -> Any:
+        """(pairs, 2) and shifts."""
+        return self.state.compute(self.points, self.box, self.periodic, "PS", copy=False)
 
     def memory_peak(self) -> int | None:
         """Its buffers are its own, and it does not tell."""
         return None
 
     def pairs_of(self, answer: Any) -> Pairs:
-        """Two columns."""
-        pairs = self.columns(answer.view(self.torch.int64))
-        return Pairs(pairs[:, 0], pairs[:, 1])
+        """Two columns, and shifts in a cell."""
+        pairs = self.columns(answer[0].view(self.torch.int64))
+        return Pairs(pairs[:, 0], pairs[:, 1], *map(self.columns, answer[1:]))
 
 
 class TorchCluster(Torch):
-    """torch_cluster.radius_graph."""
+    """torch_cluster.radius_graph, which PyTorch Geometric calls."""
 
     name = "torch-cluster"
     module = "torch_cluster"
     package = "torch-cluster"
-    remark = "`radius_graph`, told the longest list; compares all pairs on CUDA; an open ball; no counts alone"
+    tasks = ("lists", "nearest", "batches")
+    remark = (
+        "`radius_graph`, told the longest list, and `knn_graph`; compares all pairs of a system on CUDA; an open ball; "
+        "no counts alone"
+    )
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.quadratic = self.cuda
+    def hold(self, question: Question) -> None:
+        """With the system of each point, if there are many."""
+        super().hold(question)
+        self.quadratic = self.cuda and question.batch is None
+        self.state = None if question.batch is None else self.put(question.batch.astype(np.int64))
 
     def lists(self) -> Any:
         """(2, pairs)."""
-        return self.library.radius_graph(self.points, self.radius, loop=False, max_num_neighbors=self.widest + 1)
+        return self.library.radius_graph(
+            self.points, self.radius, batch=self.state, loop=False, max_num_neighbors=self.widest + 1
+        )
+
+    def batches(self) -> Any:
+        """(2, pairs), of all systems."""
+        return self.lists()
+
+    def nearest(self) -> Any:
+        """(2, n k)."""
+        return self.library.knn_graph(self.points, NEAREST, loop=True)
 
     def pairs_of(self, answer: Any) -> Pairs:
         """From target to source, the order of its rows."""
         pairs = self.columns(answer)
         return Pairs(pairs[1], pairs[0])
 
+    def rows_of(self, answer: Any) -> Array:
+        """The sources, whose targets come in order."""
+        return self.columns(answer)[0].reshape(self.n, NEAREST)
 
-PEERS = (Nvalchemi, TorchCluster, VesinCuda)
+
+PEERS = (TorchCluster, VesinCuda)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .peer import Absent, Array, Pairs, Peer
+from .peer import Absent, Array, Pairs, Peer, Question
 
 #: CUDA's name for the most bytes in use of a memory pool, which can be set to zero (cuda.h, CUmemPool_attribute).
 _USED_HIGH = 8
@@ -22,6 +22,7 @@ class Warp(Peer):
     module = "warp"
     package = "warp-lang"
     place = "gpu"
+    tasks = ("count", "lists")
     asynchronous = True
     structure: Any
 
@@ -42,9 +43,10 @@ class Warp(Peer):
         """Warp's name of it."""
         return str(self._device.name)
 
-    def hold(self, points: Array, radius: float, widest: int) -> None:  # noqa: ARG002
+    def hold(self, question: Question) -> None:
         """On the device."""
-        self.n, self.radius = len(points), radius
+        super().hold(question)
+        points = question.points
         self.spread = points.max(axis=0) - points.min(axis=0)
         self.points = self.warp.array(points, dtype=self.warp.vec3, device=self._device)
         self.finish()

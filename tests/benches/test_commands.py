@@ -27,7 +27,7 @@ cluster, devices, faces, models, nearest, pair_counts, parts, quick, verlet, ver
         "versions",
     )
 )
-choice, clocks, clouds, floors, geometry, growth, parts_plan, served, sides, split, steps, trees = (
+choice, clocks, clouds, floors, geometry, growth, parts_plan, served, sides, split, steps, systems, trees = (
     importlib.import_module(f"asv_benches.tools.{name}")
     for name in [
         "choice",
@@ -41,6 +41,7 @@ choice, clocks, clouds, floors, geometry, growth, parts_plan, served, sides, spl
         "sides",
         "split",
         "steps",
+        "systems",
         "trees",
     ]
 )
@@ -251,6 +252,21 @@ def test_trees_beside_grids(printed, tiny, monkeypatch):
     assert over == pytest.approx(step / grid, rel=0.05)
     assert [float(row[0]) for row in radii] == pytest.approx([8.06 * each for each in trees.LARGEST], rel=0.01)
     assert all(float(row[1]) > 0 for row in radii[1:])
+
+
+def test_many_systems_beside_one(printed, monkeypatch):
+    """As many neighbors in boxes that repeat, and fewer at the faces of systems without."""
+    monkeypatch.setattr(systems, "ROWS", ((True, 12), (False, 12)))
+    monkeypatch.setattr(clocks, "STEPS", 2)
+
+    titles, _, *rows = printed(systems, "--points", "4096")
+
+    assert len(titles) == 7
+    assert [row[0] for row in rows] == ["periodic", "periodic", "open", "open"]
+    assert [row[3] for row in rows] == ["count", "list"] * 2
+    assert [int(row[1]) for row in rows] == pytest.approx([12, 12, 11, 11], abs=1)
+    assert [int(row[2]) for row in rows] == pytest.approx([12, 12, 8, 8], abs=1)
+    assert all(float(cell) > 0 for row in rows for cell in row[4:])
 
 
 def test_steps_of_models(printed, monkeypatch):

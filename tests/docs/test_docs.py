@@ -216,6 +216,41 @@ def test_pages_for_users_show_days_and_no_commits():
         assert not found, f"{path.name}: {found}"
 
 
+#: What takes no source: code, comments and what stands in backquotes but for roles.
+UNSAID = re.compile(r"^```.*?^```$|<!--.*?-->|(?<!\})`[^`\n]*`", re.DOTALL | re.MULTILINE)
+NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?")
+FIGURE = re.compile(r"(?<![\w.,])\d[\d,]*\.\d+|\d[\d,]*(?= (?:ms|s|kB|MB)\b)")
+
+
+def figures_that_no_page_has(path, text):
+    """The figures of a paragraph, or of a row, to which no number on the pages that it links to is rounded."""
+    linked = ""
+    for target in re.findall(r"\{doc\}`(?:[^`<]*<)?([^`>]+)>?`", text):
+        page = (DOCS / target[1:] if target.startswith("/") else path.parent / target).with_suffix(".md")
+        linked += page.read_text(encoding="utf-8")
+        included = re.findall(r"^```\{include\} (\S+\.md)$", linked, re.MULTILINE)
+        linked += "".join((page.parent / each).read_text(encoding="utf-8") for each in included)
+    there = [float(word.replace(",", "")) for word in NUMBER.findall(linked)]
+    return [
+        figure
+        for figure in FIGURE.findall(text)
+        if not any(round(each, len(figure.partition(".")[2])) == float(figure.replace(",", "")) for each in there)
+    ]
+
+
+@pytest.mark.parametrize("name", ["methods/choosing", "guides/batches"])
+def test_every_figure_has_a_source(name):
+    """It stands on a page that is linked beside it, or its section has a day, and a command or a program."""
+    path = DOCS / f"{name}.md"
+    for section in re.split(r"^#+ .*$", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
+        if re.search(r"\b20\d\d-\d\d-\d\d\b", section) and re.search(r"python -m asv_benches|```python", section):
+            continue
+        for paragraph in re.split(r"\n\s*\n", UNSAID.sub("", section)):
+            rows = [line for line in paragraph.splitlines() if line.startswith("|")]
+            for text in rows or [paragraph]:
+                assert not figures_that_no_page_has(path, text), text
+
+
 def test_the_gallery_shows_every_picture_beside_the_script_that_draws_it():
     """And no script or picture is too large to be looked at."""
     text = (DOCS / "gallery.md").read_text(encoding="utf-8")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import clfrnn
 
+from ...tools.scans import SOURCES, missing
 from ..paper import Measurement, Numbers, Paper, Results, Section
 from . import configurations, experiments, fluid_tables, fluids, growth, printed, steps, surfaces
 from .surfaces import kd_trees
@@ -52,6 +53,12 @@ def sections(results: Results) -> list[Section]:
     return [section for part in PARTS if there & set(part.names) for section in part.sections(results)]
 
 
+def absent(measurement: Measurement) -> str:
+    """Why a measurement of a scan is left out, where the scan is not here."""
+    shape = measurement.to_dict().get("shape")
+    return missing(str(shape)) if shape in SOURCES else ""
+
+
 PAPER = Paper(
     name="coherent-aabb",
     title="Coherent range search on AABB-trees",
@@ -76,4 +83,5 @@ PAPER = Paper(
     plan=plan,
     measure=measure,
     sections=sections,
+    absent=absent,
 )

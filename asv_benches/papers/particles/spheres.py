@@ -27,7 +27,6 @@ class Ordered(Spheres):
         """Put what :meth:`visit` has computed into the order of the cells; the next build numbers them so."""
         particles = self._particles
         particles.moved, particles.changed = self.index.reorder(particles.moved, particles.changed)
-        self._moved = particles.moved
 
     def stages(self) -> list[Callable[[], Any]]:
         """What the next step consists of, in turn."""

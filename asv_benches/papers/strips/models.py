@@ -17,8 +17,12 @@ from ...benchmarks.common import has_event_times
 from ..clock import seconds_of, unprofiled
 from ..paper import Measurement
 from .flame_boids import FlameBoids
+from .flame_keratinocytes import FlameKeratinocytes
+from .flame_pedestrians import FlamePedestrians
 
 __all__ = ["measure"]
+
+Running = Model | FlameBoids | FlamePedestrians
 
 #: Steps of the model that is thrown away: all that is compiled is compiled then, and the pool is filled.
 WARM_UP = 3
@@ -60,7 +64,7 @@ def measure(session: clfrnn.Session, measurement: Measurement) -> dict[str, floa
     return numbers
 
 
-def begin(session: clfrnn.Session, facts: dict[str, Any]) -> Model | FlameBoids:
+def begin(session: clfrnn.Session, facts: dict[str, Any]) -> Running:
     """The model of a measurement, where its timing begins."""
     n = int(facts["n"])
     options = {"session": session, **{name: facts[name] for name in ("method", "bin_width") if name in facts}}
@@ -68,18 +72,23 @@ def begin(session: clfrnn.Session, facts: dict[str, Any]) -> Model | FlameBoids:
         return Boids(n, dim=3, neighbors=BOID_NEIGHBORS, **options)
     if facts["model"] == "flame boids":
         return FlameBoids(n, neighbors=BOID_NEIGHBORS, **options)
+    if facts["model"] == "flame pedestrians":
+        return FlamePedestrians(n, neighbors=PEDESTRIAN_NEIGHBORS, **options)
     if facts["model"] == "pedestrians":
         density = PEDESTRIAN_NEIGHBORS / (math.pi * PEDESTRIAN_RADIUS**2)
         return Pedestrians(n, density=density, radius=PEDESTRIAN_RADIUS, **options)
-    skin = Keratinocytes(int(facts["start"]), **options)
+    kind = FlameKeratinocytes if facts["model"] == "flame keratinocytes" else Keratinocytes
+    skin = kind(int(facts["start"]), **options)
     for _ in range(ROUNDS):
         if skin.n >= n:
+            if isinstance(skin, FlameKeratinocytes):
+                skin.repeats = True
             return skin
         skin.step(ROUND)
     raise AssertionError(f"after {skin.steps_done:,} steps there are {skin.n:,} cells and not {n:,}")
 
 
-def _neighbors(model: Model | FlameBoids) -> float:
+def _neighbors(model: Running) -> float:
     """The mean number of neighbors in the model's index; of keratinocytes, in that of the contacts."""
     return float(model.index.count().get().mean())
 
@@ -90,7 +99,7 @@ class Watch:
     Without event times, each is waited for and wall time stands in.
     """
 
-    def __init__(self, model: Model | FlameBoids) -> None:
+    def __init__(self, model: Running) -> None:
         self.session = model.session
         self.seconds = {"query": 0.0, "construction": 0.0}
         self._launched: list[tuple[str, list[cl.Event]]] = []

@@ -1,16 +1,18 @@
 """The AABB paper's applications to surfaces: stand-ins lie evenly on theirs, ways agree, and ratios are right."""
 
 import importlib
+import re
 
 import numpy as np
 import pytest
 from scipy.spatial import KDTree
 
 pytest.importorskip("asv_benches.papers.coherent_aabb", reason="benchmarks come with a checkout")
-papers, geometry, tables, shapes, statues, steps, paper = (
+papers, main, geometry, tables, shapes, statues, steps, paper = (
     importlib.import_module(f"asv_benches.papers{name}")
     for name in (
         "",
+        ".__main__",
         ".coherent_aabb.surfaces.measurements",
         ".coherent_aabb.surfaces.tables",
         ".shapes",
@@ -92,6 +94,26 @@ def test_parts_that_were_not_measured_have_no_sections():
     assert titles[1:] == ["Figure 14: smoothing", "Figure 15: WLOP", "Table 3: distance fields"]
 
 
+def test_scans_are_measured_as_shapes_are_and_left_out_where_they_are_missing(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("CLFRNN_SCANS", str(tmp_path))
+    coherent = papers.PAPERS["coherent-aabb"]
+    here, there = (
+        statues.smoothing(TINY, statues.SMOOTHED[0], "strips"),
+        statues.wlop(TINY, "strips", statues.SCANNED_KITTEN),
+    )
+    assert main._present(coherent, [here, there]) == [here]
+    assert re.fullmatch(r"left out: .*terrain\.npz is not there; .*\n", capsys.readouterr().out)
+    corners = np.float32([[0, 0, 0], [3, 0, 0], [0, 4, 0], [3, 4, 12]])
+    np.savez(tmp_path / "cortex.npz", points=corners, triangles=np.int32([[0, 1, 2]]))
+    flat, rough = (shapes.sampled("cortex", 5_000, noise=noise) for noise in (0.0, shapes.NOISE))
+    assert np.linalg.norm(np.ptp(flat.points, axis=0)) == pytest.approx(shapes.DIAGONAL, rel=1e-4)
+    assert (rough.points - flat.points)[:, 2].std() == pytest.approx(shapes.NOISE * shapes.DIAGONAL, rel=0.05)
+    np.savez(tmp_path / "terrain.npz", points=corners, triangles=np.empty((0, 3), np.int32))
+    assert main._present(coherent, [here, there]) == [here, there]
+    returns = shapes.sampled("terrain", 4, noise=shapes.NOISE).points
+    assert np.allclose(sorted(returns.tolist()), sorted((corners * np.float32(100 / 13)).tolist()))
+
+
 # --- the report -------------------------------------------------------------------------------------------------------
 
 
@@ -101,7 +123,7 @@ def test_tables_show_the_papers_numbers_beside_the_runs():
         case: {"kernels": seconds[case.to_dict()["way"]], "wall": 1.0, "neighbors": 12.0, "defined": 0.25}
         for case in statues.plan("paper")
     }
-    overview, smoothing, wlop, fields = tables.sections(results(numbers))
+    overview, smoothing, wlop, fields, scanned = tables.sections(results(numbers))
     assert [list(row) for row in overview.tables[0].rows] == [
         ["smoothing", "2.26 to 4.09x", "2.00x", "0.50x", "1.50x"],
         ["WLOP", "2.39x", "2.00x", "0.50x", "1.50x"],
@@ -114,6 +136,10 @@ def test_tables_show_the_papers_numbers_beside_the_runs():
     assert wlop.tables[1].rows[0][2:4] == ["13,700", "29,700"]
     offset = ["Vase-Lion, offset, 731,000", "knot, 731,000", "0.250", "1,990", "failed", *ways[:3], paper.NOTHING]
     assert fields.tables[0].rows[2] == offset
+    assert scanned.tables[0] == overview.tables[0]
+    assert scanned.tables[1].rows[1][:2] == ["Japanese-Lady, 176,000", "terrain, 110,000"]
+    assert scanned.tables[4].rows[0][2:4] == ["13,700", "29,700"]
+    assert scanned.tables[5].rows[1][:3] == ["Buddha, 678,000", "mean-cortex, 678,000", "0.250"]
 
 
 def test_only_the_offset_surface_of_the_papers_size_leaves_a_way_out():

@@ -358,7 +358,7 @@ def test_the_shares_and_speed_ups_of_whole_models():
     }
     results = Results(scale="paper", plan=strips.plan("paper"), numbers=numbers, failures={})
     _, shares, *_, whole = papers.PAPERS["strips"].sections(results)
-    assert [row[4:] for row in shares.tables[0].rows] == [("50 %", "20 %", "30 %"), *[("-", "-", "-")] * 3]
+    assert [row[4:] for row in shares.tables[0].rows] == [("50 %", "20 %", "30 %"), *[("-", "-", "-")] * 5]
     assert shares.tables[0].rows[2][1:4] == ("52 %", "33 %", "15 %")
     rows = {row[:2]: row[5:] for row in whole.tables[0].rows}
     assert rows["boids", "query"] == ("50.00", "40.00", "1.25x", "20.00", "2.50x")
@@ -402,6 +402,46 @@ def test_boids_of_flame_gpu_part_match_and_stay_in_their_cube(session):
     assert found[3] == pytest.approx([0.95, 0, 0], abs=1e-6)
     assert boids.positions.get()[0] == pytest.approx(0.0005 * first, abs=1e-7)
     assert np.abs(boids.positions.get()).max() <= half
+
+
+def test_pedestrians_of_flame_gpu_keep_clear_and_come_in_again(session):
+    """By numpy: one before another, one beside it, one alone, and one that leaves."""
+    crowd = importlib.import_module("asv_benches.papers.strips.flame_pedestrians")
+    people = crowd.FlamePedestrians(5, neighbors=1e-3, session=session, method="brute_force")
+    half = people.half
+    place = np.float32([[0, 0], [0.02, 0], [0, 0.015], [0.3, 0.3], [half - 1e-5, -0.3]])
+    speed = np.float32([[0.9, 0], [-0.8, 0], [0, 1.2], [0, 1], [1, 0]])
+    for array, values in ((people.positions, place), (people.velocities, speed)):
+        array.set(values)
+    people._speeds.fill(1.0)
+    people.index.update(people.positions)
+    people.step()
+    scale = 0.35 * 0.03125
+    ahead, beside = scale / 0.02, scale / 0.015
+    change = 0.2 * speed[0] - [0.1 * ahead**1.25 + 0.02 * ahead**2, 0.02 * beside**2]
+    first = speed[0] + (0.9 + 0.025) * change
+    found = people.velocities.get()
+    assert found[0] == pytest.approx(first / max(1, np.linalg.norm(first)), abs=1e-6)
+    assert found[3] == pytest.approx([0, 1], abs=1e-6)
+    assert people.positions.get()[3] == pytest.approx([0.3, 0.3003], abs=1e-6)
+    assert people.positions.get()[4] == pytest.approx([-half, -0.3], abs=1e-6)
+
+
+def test_keratinocytes_of_flame_gpu_grow_when_they_rest(session):
+    facts = {"model": "flame keratinocytes", "start": 60, "n": 60, "method": "brute_force"}
+    skin, kinds = models.begin(session, facts), importlib.import_module("asv_benches.papers.strips.flame_keratinocytes")
+    ages, moves, before = [], [], skin.positions.get()
+    for _ in range(40):
+        skin.step()
+        ages.append(skin._cells["ages"].get()[:60])
+        after = skin.positions.get()[: len(before)]
+        moves.append(np.linalg.norm(after - before, axis=1).max())
+        before = skin.positions.get()
+    grown = [k for k in range(1, 40) if (ages[k] != ages[k - 1]).any()]
+    assert 0 < len(grown) < 20
+    assert all(moves[k - 1] < kinds.REST for k in grown)
+    rounds = [k for k in range(1, 40) if k not in grown]
+    assert all(moves[k] >= kinds.REST or k + 1 in [*grown, 40] for k in rounds)
 
 
 def test_keratinocytes_grow_before_they_are_timed(session):

@@ -19,16 +19,21 @@ pytest.importorskip("scipy", reason="the peer that is always there")
 
 from asv_benches import quick
 from asv_benches.peers import __main__ as program
-from asv_benches.peers import agreement, clouds, processors, torch_peers, warp_peers
-from asv_benches.peers.measurement import Outcome, Reference, foreseen, measure
+from asv_benches.peers import agreement, clouds, molecular, nvalchemi_peers, processors, scans, torch_peers, warp_peers
+from asv_benches.peers.agreement_by_point import Labels, compare_labels, compare_normals, compare_rows
+from asv_benches.peers.measurement import Outcome, foreseen, measure
 from asv_benches.peers.ours import Clfrnn
-from asv_benches.peers.peer import Absent, Pairs
+from asv_benches.peers.peer import Absent, Pairs, Question
+from asv_benches.peers.reference import Reference
 from asv_benches.peers.report import Entry, Report
 from asv_benches.tools import provenance, style
 
 pytestmark = pytest.mark.long
 
 TINY = (clouds.uniform(1500, 20, "1,500"), clouds.shell(2000, "2,000"))
+
+#: those of the tasks that TINY does not serve
+OTHERS = (clouds.crowds(4000, "4,000"), clouds.triclinic(2000, "2,000"), clouds.molecules(20, 32, "20"))
 
 
 @pytest.fixture
@@ -57,12 +62,19 @@ def outcome(peer, case, task, **options):
 
 
 def peers():
-    """Every peer and task; those that are absent are skipped when they are made."""
-    return [pytest.param(kind, task, id=f"{kind.name}-{task}") for kind in program.known() for task in kind.tasks]
+    """Every peer and task, on every cloud that has it; those that are absent are skipped when they are made."""
+    return [
+        pytest.param(kind, task, cloud, id=f"{kind.name}-{task}-{cloud.name}")
+        for kind in program.known()
+        for task in kind.tasks
+        for cloud in (*TINY, *OTHERS)
+        if task in cloud.tasks
+    ]
 
 
-@pytest.mark.parametrize(("kind", "task"), peers())
-def test_peers_find_the_same_pairs(case, kind, task):
+@pytest.mark.parametrize(("kind", "task", "cloud"), peers())
+def test_peers_find_the_same(device, kind, task, cloud):
+    case = cloud, found_by_clfrnn(cloud, device)
     try:
         kind.find()
         with warnings.catch_warnings():
@@ -158,18 +170,82 @@ class Failing(processors.Scipy):
         raise RuntimeError("out of luck")
 
 
+class Lax(Scipy):
+    """Names a stranger as the last of the nearest of one point, and one neighbor of another twice."""
+
+    name = "lax"
+
+    def nearest(self):
+        distances, rows = super().nearest()
+        rows[3, -1] = next(i for i in range(self.n) if i not in rows[3])
+        rows[5, 1] = rows[5, 2]
+        return distances, rows
+
+
+class Joining(scans.ScikitLearnDbscan):
+    """Takes two clusters for one."""
+
+    name = "joining"
+
+    def friends(self):
+        labels = super().friends()
+        return np.where(labels == labels[0] + 1, labels[0], labels)
+
+    def dbscan(self):
+        labels = super().dbscan()
+        return np.where(labels == 1, 0, labels)
+
+
+class Mirrored(molecular.Ase):
+    """Shifts the other way."""
+
+    name = "mirrored"
+
+    def cells(self):
+        rows, columns, shifts = super().cells()
+        return rows, columns, -shifts
+
+
+class Crossing(scans.ScipyLoop):
+    """Takes the last two systems for one."""
+
+    name = "crossing"
+
+    def hold(self, question):
+        super().hold(question)
+        del self.firsts[-2]
+
+
+class Askew(scans.ScipyNormals):
+    """Turns a normal."""
+
+    name = "askew"
+
+    def normals(self):
+        normals = super().normals()
+        normals[7] = np.roll(normals[7], 1)
+        return normals
+
+
 @pytest.mark.parametrize(
-    ("kind", "task", "message"),
+    ("kind", "task", "cloud", "message"),
     [
-        (Dropping, "count", "wrong: 1 pair missing"),
-        (Dropping, "lists", "wrong: 1 pair missing"),
-        (Doubling, "lists", "wrong: 1 pair too many"),
-        (Swapping, "lists", "wrong: 1 pair missing, 1 pair too many"),
+        (Dropping, "count", TINY[0], r"1 pair missing"),
+        (Dropping, "lists", TINY[1], r"1 pair missing"),
+        (Doubling, "lists", TINY[0], r"1 pair too many"),
+        (Swapping, "lists", TINY[1], r"1 pair missing, 1 pair too many"),
+        (Lax, "nearest", TINY[1], r"2 points"),
+        (Joining, "friends", OTHERS[0], r"\d+ points?"),
+        (Joining, "dbscan", OTHERS[0], r"\d+ points?"),
+        (Mirrored, "cells", OTHERS[1], r"[\d,]+ pairs missing, [\d,]+ pairs too many"),
+        (Crossing, "batches", OTHERS[2], r"\d+ pairs too many"),
+        (Askew, "normals", TINY[1], r"1 point"),
     ],
 )
-def test_a_wrong_peer_is_caught_and_gets_no_time(case, kind, task, message):
-    found = outcome(kind(), case, task)
-    assert (found.status, found.message) == ("wrong", message)
+def test_a_wrong_peer_is_caught_and_gets_no_time(device, kind, task, cloud, message):
+    found = outcome(kind(), (cloud, found_by_clfrnn(cloud, device)), task)
+    assert found.status == "wrong"
+    assert re.fullmatch(f"wrong: {message}", found.message)
     assert found.total is found.build is found.query is found.device is None
 
 
@@ -183,9 +259,9 @@ def test_a_peer_that_is_right_once_and_wrong_later_gets_no_time(case, device, ki
 
 
 def test_scipy_pairs_are_directed_and_without_self(case):
-    cloud, reference = case
+    _, reference = case
     peer = processors.ScipyPairs()
-    peer.hold(reference.points, cloud.radius, reference.widest)
+    peer.hold(reference.question("lists"))
     peer.build()
     answer = peer.lists()
     assert answer.shape == (len(reference.pairs.rows), 2)
@@ -243,18 +319,66 @@ def test_pairs_may_differ_at_the_boundary_alone():
     radius = float(np.float32(0.3))
     points = np.zeros((3, 3), np.float32)
     points[1, 0], points[2, 0] = 0.3, 0.1
+    asked = Question(task="lists", points=points, radius=radius)
     ours = Pairs(np.array([0, 1, 0, 2, 1, 2]), np.array([1, 0, 2, 0, 2, 1]))
     marks = agreement.fingerprint(ours, 3)
     open_ball = Pairs(ours.rows[2:], ours.columns[2:])
-    assert agreement.compare_pairs(points, radius, ours, marks, open_ball) == agreement.Agreement(boundary=2)
+    assert agreement.compare_pairs(asked, ours, marks, open_ball) == agreement.Agreement(boundary=2)
     lost = Pairs(ours.rows[:4], ours.columns[:4])
-    assert agreement.compare_pairs(points, radius, ours, marks, lost) == agreement.Agreement(missing=2)
+    assert agreement.compare_pairs(asked, ours, marks, lost) == agreement.Agreement(missing=2)
     itself = Pairs(np.r_[ours.rows, [0, 1]], np.r_[ours.columns, [0, 1]])
-    assert agreement.compare_pairs(points, radius, ours, marks, itself) == agreement.Agreement()
+    assert agreement.compare_pairs(asked, ours, marks, itself) == agreement.Agreement()
     counts = marks.counts
     fewer = counts - [1, 1, 0]
     assert agreement.compare_counts(counts, fewer, lambda rows: np.ones(len(rows))).boundary == 2
     assert agreement.compare_counts(counts, fewer, lambda rows: np.zeros(len(rows))).missing == 2
+
+
+def test_rows_of_the_nearest_may_differ_in_points_that_are_equally_far():
+    points = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 2]], np.float32)
+    ours = np.array([[0, 1], [1, 0], [2, 0], [3, 0]])
+    theirs = np.array([[2, 0], [0, 1], [2, 0], [3, 0]])
+    assert compare_rows(points, ours, theirs) == agreement.Agreement(boundary=1)
+    theirs[0] = [3, 0]
+    assert compare_rows(points, ours, theirs) == agreement.Agreement(points=1)
+    assert compare_rows(points, ours, theirs[:, :1]).points == 4
+    assert compare_rows(points, ours, theirs + 1).points == 4  # the last is no point, which some libraries mean by none
+
+
+def test_clusters_may_differ_where_rounding_or_a_border_point_decides():
+    """Two clusters that rounding joins, a border point between them, and noise."""
+    apart = Labels(np.array([0, 0, 1, 1, 0, -1]), np.array([1, 1, 1, 1, 0, 0], bool))
+    joined = Labels(np.array([0, 0, 0, 0, 0, -1]), apart.core)
+
+    def compared(theirs, more=joined, near=(4,)):
+        return compare_labels(apart, (apart, more), np.array(theirs), lambda rows, _: np.isin(rows, near))
+
+    assert compared([7, 7, 3, 3, 3, -1]) == agreement.Agreement()
+    assert compared([7, 7, 7, 7, 7, -1]) == agreement.Agreement(boundary=2)
+    assert compared([7, 7, 7, 7, 7, -1], more=apart) == agreement.Agreement(points=2)
+    assert compared([7, 7, 3, 3, 3, -1], near=()) == agreement.Agreement(points=1)
+    assert compared([7, 7, 3, 3, -1, -1]) == agreement.Agreement(points=1)
+    assert compared([7, 7, 3, 3, 3, 5]) == agreement.Agreement(points=1)
+    assert compared([7, 8, 3, 3, 3, -1]) == agreement.Agreement(points=1)
+
+
+def test_normals_may_differ_in_sign_and_where_they_are_anybodys():
+    ours, variances = np.array([[0, 0, 1.0]] * 3), np.array([[0.1, 1, 2], [0.1, 1, 2], [1, 1, 2]])
+    theirs = np.array([[0, 0, -1.0], [0, 1, 0], [1, 0, 0]])
+    assert compare_normals(ours, variances, np.zeros(3, bool), theirs) == agreement.Agreement(boundary=1, points=1)
+    assert compare_normals(ours, variances, np.array([0, 1, 0], bool), theirs) == agreement.Agreement(boundary=2)
+    assert compare_normals(ours, variances, np.zeros(3, bool), 0 * ours).points == 2  # no direction at all
+
+
+def test_real_clouds_are_read_and_those_that_are_not_there_are_named(tmp_path):
+    points, cell = np.random.default_rng(0).random((50, 3), dtype=np.float32), np.eye(3, dtype=np.float32)
+    np.savez(tmp_path / "water.npz", points=points, cell=cell)
+    np.savez(tmp_path / "cortex.npz", points=points)
+    (water, cortex), absent = clouds.real(tmp_path)
+    assert absent == ["protein", "scan"]
+    assert (water.name, water.tasks, water.cell.tolist()) == ("50, water in a box, 5 Å", ("cells",), cell.tolist())
+    assert cortex.cell is None
+    assert np.array_equal(cortex.points(), points)
 
 
 def test_markdown_shows_winners_losers_and_the_absent():
@@ -268,10 +392,10 @@ def test_markdown_shows_winners_losers_and_the_absent():
         limit=10,
         ulps=4,
         entries=[
-            Entry(name="clfrnn", package="clfrnn", place="cpu"),
-            Entry(name="quick", package="q", place="cpu"),
-            Entry(name="broken", package="b", place="cpu"),
-            Entry(name="false", package="f", place="cpu"),
+            Entry(name="clfrnn", package="clfrnn", place="cpu", tasks=["lists"]),
+            Entry(name="quick", package="q", place="cpu", tasks=["lists"]),
+            Entry(name="broken", package="b", place="cpu", tasks=["lists"]),
+            Entry(name="false", package="f", place="cpu", tasks=["lists"]),
             Entry(name="away", package="a", dtype="float32", absent="a is not installed"),
         ],
         clouds=[cloud],
@@ -304,7 +428,7 @@ def test_bars_begin_at_the_power_of_ten_below_the_least(tmp_path, monkeypatch):
 
 
 def test_the_program_runs_from_end_to_end(device, monkeypatch, tmp_path):
-    monkeypatch.setattr(program, "SMALL", TINY[:1])
+    monkeypatch.setattr(program, "SMALL", (*TINY[:1], *OTHERS[-1:]))
     monkeypatch.setattr(warp_peers.Warp, "module", "no_such_module")
     arguments = ["--device", device, "--small", "--peers", "scipy", "--repeats", "1", "--output", str(tmp_path)]
     result = CliRunner().invoke(program.main, arguments)
@@ -319,8 +443,10 @@ def test_the_program_runs_from_end_to_end(device, monkeypatch, tmp_path):
         ("clfrnn", "measured"),
         ("scipy", "measured"),
         ("scipy pairs", "measured"),
-        ("scipy pairs", "left out"),
+        ("scipy loop", "measured"),
     }
+    assert ("count", "scipy pairs") not in {(each["task"], each["peer"]) for each in plain["outcomes"]}
+    assert plain["machine"]["real data"].startswith("left out, as `--data` names no folder")
     assert plain["machine"].get("commit", "") == provenance.commit()
     assert (tmp_path / "peers.png").stat().st_size > 1000
     assert (tmp_path / "peers.md").read_text(encoding="utf-8").strip() in result.output
@@ -340,14 +466,14 @@ def test_an_unknown_peer_is_refused():
         ("warp-lang", {"Warp grid", "Warp tree"}),
         ("Warp tree, vesin CUDA", {"Warp tree", "vesin CUDA"}),
         ("scipy pairs", {"scipy pairs"}),
-        ("freud-analysis,nvalchemi", {"freud", "nvalchemi"}),
+        ("freud-analysis,nvalchemi", {"freud", "nvalchemi", "nvalchemi batches", "nvalchemi batch cells"}),
     ],
 )
 def test_peers_are_named_by_name_first_word_or_package(device, monkeypatch, asked, named):
     """What the option takes is what then takes part, or is absent for another reason than that nobody asked for it."""
     taken = []
 
-    def gathered(_, __, ___, wanted, *____):
+    def gathered(*, wanted, **_):
         _, entries = program.gather(Clfrnn(device), wanted)
         taken.extend(entry.name for entry in entries[1:] if entry.absent != "not asked for")
         raise clfrnn.errors.ClfrnnError("enough seen")
@@ -377,14 +503,14 @@ def test_a_device_that_is_not_there_is_told_without_a_traceback(command):
     assert "nope" in result.output
 
 
-@pytest.mark.parametrize("kind", [*processors.PEERS, torch_peers.Nvalchemi, torch_peers.TorchCluster])
+@pytest.mark.parametrize("kind", [*processors.PEERS, nvalchemi_peers.Nvalchemi, torch_peers.TorchCluster])
 def test_points_are_held_in_the_dtype_that_is_told(kind):
     try:
         kind.find()
         peer = kind()
     except Absent as reason:
         pytest.skip(str(reason))
-    peer.hold(TINY[0].points(), TINY[0].radius, 99)
+    peer.hold(Question(task=kind.tasks[0], points=TINY[0].points(), radius=TINY[0].radius, widest=99))
     assert str(peer.points.dtype).removeprefix("torch.") == np.dtype(kind.dtype).name
 
 

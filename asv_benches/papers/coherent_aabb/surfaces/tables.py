@@ -5,11 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ....tools.scans import SOURCES
 from ...paper import Measurement, Panel, Plot, Results, Section, Table, range_text
 from ...shapes import DIAGONAL, NOISE
 from .kd_trees import field as kd_field
 from .kd_trees import libraries
-from .statues import ANN, FIELDS, KITTEN, SCALES_OF_STATUES, SMOOTHED, WAYS, Sizes, bent, field, smoothing, wlop
+from .statues import (
+    ANN,
+    FIELDS,
+    KITTEN,
+    SCALES_OF_STATUES,
+    SCANNED_FIELDS,
+    SCANNED_KITTEN,
+    SMOOTHED,
+    SMOOTHED_SCANS,
+    WAYS,
+    Field,
+    Kitten,
+    Sizes,
+    Smoothed,
+    bent,
+    field,
+    scanned,
+    smoothing,
+    wlop,
+)
 
 __all__ = ["sections"]
 
@@ -32,8 +52,8 @@ class Row(NamedTuple):
 def sections(results: Results) -> list[Section]:
     """What the three have in common, then each of them."""
     sizes = SCALES_OF_STATUES[results.scale]
-    smoothed, spread, fields = _smoothed(sizes), _spread(sizes), _fields(sizes)
-    polynomials = _smoothed(sizes, degree=2)[: len(bent(sizes))]
+    smoothed, spread, fields = _smoothed(sizes, SMOOTHED), _spread(sizes, KITTEN), _fields(sizes, FIELDS)
+    polynomials = _smoothed(sizes, SMOOTHED, degree=2)[: len(bent(sizes))]
     return [
         _overview(results, {"smoothing": smoothed, "WLOP": spread, "distance fields": fields}),
         Section(
@@ -62,44 +82,72 @@ def sections(results: Results) -> list[Section]:
                 "paper has 257³ nodes in all, and prints one time. The surface itself is contoured on the host and is "
                 "in no time here, as in the paper. *Defined* is the share of nodes that have a point within r."
             ),
-            tables=[*_tables(results, fields, ("defined", "defined", ".3f")), _libraries(results, sizes)],
+            tables=[*_tables(results, fields, _DEFINED), _libraries(results, sizes)],
         ),
+        *_scans(results, sizes),
     ]
 
 
+def _scans(results: Results, sizes: Sizes) -> list[Section]:
+    """The same of scans, where any of it was measured."""
+    if not any(case in results.numbers or case in results.failures for case in scanned(sizes)):
+        return []
+    smoothed, spread = _smoothed(sizes, SMOOTHED_SCANS), _spread(sizes, SCANNED_KITTEN)
+    fields = _fields(sizes, SCANNED_FIELDS)
+    sources = (f"`{name}` is {one.what}, out of the package {one.requirement}" for name, one in SOURCES.items())
+    return [
+        Section(
+            title="The same with scans",
+            note=(
+                f"Scans of other things in the place of the models, which `asv_benches.tools.scans` fetches: "
+                f"{'; '.join(sources)}. Points are drawn evenly on the triangles of the cortices, with noise as above, "
+                "and those of `terrain` are its own, some of them or all. The first table has ratios, the next two "
+                "smoothing, then two of WLOP and two of distance fields, each with the columns that it has above."
+            ),
+            tables=[
+                _ratios(results, {"smoothing": smoothed, "WLOP": spread, "distance fields": fields}),
+                *_tables(results, smoothed),
+                *_tables(results, spread),
+                *_tables(results, fields, _DEFINED),
+            ],
+        )
+    ]
+
+
+_DEFINED = ("defined", "defined", ".3f")
 _LISTED = "The paper's times are those of its searches, which list neighbors, and the wall clock's in its second table."
 
 
-def _smoothed(sizes: Sizes, degree: int = 1) -> list[Row]:
+def _smoothed(sizes: Sizes, models: Sequence[Smoothed], degree: int = 1) -> list[Row]:
     many = 30
     return [
         Row(
             one.model,
-            one.points,
+            printed.points,
             [smoothing(sizes, one, way, degree) for way in WAYS],
             (many * MS * one.tree[0], many * MS * one.grid[0]),
             (MS * one.tree[1], MS * one.grid[1]),
         )
-        for one in SMOOTHED
+        for printed, one in zip(SMOOTHED, models, strict=True)
     ]
 
 
-def _spread(sizes: Sizes) -> list[Row]:
+def _spread(sizes: Sizes, one: Kitten) -> list[Row]:
     many, searches = 100, [MS * (each[0] + each[1]) for each in (KITTEN.tree, KITTEN.grid)]
     return [
         Row(
             "Kitten",
             KITTEN.points,
-            [wlop(sizes, way) for way in WAYS],
+            [wlop(sizes, way, one) for way in WAYS],
             (many * searches[0], many * searches[1]),
             (MS * KITTEN.tree[2], MS * KITTEN.grid[2]),
         )
     ]
 
 
-def _fields(sizes: Sizes) -> list[Row]:
+def _fields(sizes: Sizes, fields: Sequence[Field]) -> list[Row]:
     rows = []
-    for one in FIELDS:
+    for one in fields:
         printed = (MS * one.tree, None if one.grid is None else MS * one.grid)
         rows.append(Row(one.model, one.points, [field(sizes, one, way) for way in WAYS], printed, printed))
     return rows
@@ -107,20 +155,6 @@ def _fields(sizes: Sizes) -> list[Row]:
 
 def _overview(results: Results, groups: dict[str, list[Row]]) -> Section:
     """How much longer other ways take than the tree, and the bars of all."""
-    others = WAYS[1:]
-    lines = [
-        [
-            what,
-            range_text([_over(row.searches) for row in rows], ".2f", "x"),
-            *(
-                range_text(
-                    [results.ratio("kernels", row.cases[WAYS.index(way)], row.cases[0]) for row in rows], ".2f", "x"
-                )
-                for way in others
-            ),
-        ]
-        for what, rows in groups.items()
-    ]
     panels = [
         Panel(
             title=what,
@@ -149,11 +183,27 @@ def _overview(results: Results, groups: dict[str, list[Row]]) -> Section:
             "run in other orders. The table has the time of other ways over that of `aabb_tree`, in kernels; the "
             "paper's is that of its voxel grid."
         ),
-        tables=[Table(header=("over aabb_tree", "paper: voxel grid", *others), rows=lines)],
+        tables=[_ratios(results, groups)],
         plot=Plot(
             name="surfaces", caption="Stand-ins for the models: smoothing, WLOP and distance fields", panels=panels
         ),
     )
+
+
+def _ratios(results: Results, groups: dict[str, list[Row]]) -> Table:
+    """The time of other ways over that of the tree, in kernels."""
+    lines = [
+        [
+            what,
+            range_text([_over(row.searches) for row in rows], ".2f", "x"),
+            *(
+                range_text([results.ratio("kernels", row.cases[k], row.cases[0]) for row in rows], ".2f", "x")
+                for k in range(1, len(WAYS))
+            ),
+        ]
+        for what, rows in groups.items()
+    ]
+    return Table(header=("over aabb_tree", "paper: voxel grid", *WAYS[1:]), rows=lines)
 
 
 def _tables(
