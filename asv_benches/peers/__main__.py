@@ -14,6 +14,7 @@ import numpy as np
 from clfrnn.errors import ClfrnnError
 
 from ..tools.provenance import commit
+from ..tools.scans import folder
 from .agreement import ULPS
 from .clouds import LARGE, SMALL, Cloud, real
 from .machine import processor
@@ -110,7 +111,7 @@ def machine(ours: Clfrnn) -> dict[str, str]:
 def run(
     *,
     clouds: Sequence[Cloud],
-    left_out: str,
+    absent: Sequence[str],
     tasks: Sequence[str],
     device: str | None,
     wanted: Sequence[str],
@@ -122,7 +123,9 @@ def run(
     ours = Clfrnn(device)
     present, entries = gather(ours, wanted, tasks)
     clouds = [cloud for cloud in clouds if set(cloud.tasks) & set(tasks)]
-    facts = machine(ours) | {"real data": left_out or "all"}
+    facts = machine(ours)
+    if absent:
+        facts["left out"] = f"{', '.join(absent)}, which `python -m asv_benches.peers.data` fetches"
     report = Report(machine=facts, limit=limit, ulps=ULPS, entries=entries, clouds=clouds)
     for cloud in clouds:
         click.echo(cloud.name, err=True)
@@ -147,14 +150,6 @@ def _check(names: Sequence[str], offered: Sequence[str], option: str) -> None:
             raise click.BadParameter(f"{name!r} is none of {', '.join(sorted(set(offered)))}", param_hint=option)
 
 
-def _clouds(made: Sequence[Cloud], folder: Path | None) -> tuple[list[Cloud], str]:
-    """All clouds, and what is said of real ones that are left out."""
-    if folder is None:
-        return list(made), "left out, as `--data` names no folder of them"
-    present, absent = real(folder)
-    return [*made, *present], f"left out, as {folder} does not have them: {', '.join(absent)}" if absent else ""
-
-
 @click.command()
 @click.option("--device", help="clfrnn's device, as for `clfrnn search`.")
 @click.option("--small/--large", default=None, help="Clouds for CPUs or for GPUs; by default as the device is.")
@@ -167,7 +162,7 @@ def _clouds(made: Sequence[Cloud], folder: Path | None) -> tuple[list[Cloud], st
 @click.option(
     "--data",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder with clouds of real data, which `python -m asv_benches.peers.data` makes.",
+    help="Folder with clouds of real data.  [default: where `python -m asv_benches.peers.data` puts them]",
 )
 @click.option(
     "--output", type=click.Path(file_okay=False, path_type=Path), default=REPORTS / "peers",
@@ -189,10 +184,10 @@ def main(
     try:
         if small is None:
             small = Clfrnn(device).place == "cpu"
-        clouds, left_out = _clouds(SMALL if small else LARGE, data)
+        found, absent = real(data or folder())
         report = run(
-            clouds=clouds,
-            left_out=left_out,
+            clouds=[*(SMALL if small else LARGE), *found],
+            absent=absent,
             tasks=tasks,
             device=device,
             wanted=wanted,

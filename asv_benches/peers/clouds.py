@@ -127,22 +127,22 @@ def molecules(many: int, size: int, label: str) -> Cloud:
 
 
 def real(folder: Path) -> tuple[list[Cloud], list[str]]:
-    """The clouds that :mod:`.data` wrote into a folder, and the names of those that are not there."""
+    """The clouds of real data in a folder, where :mod:`.data` puts them, and the names of those that are not there."""
     present, absent = [], []
-    for name, (told, radius, tasks) in REAL.items():
+    for name, (what, radius, tasks) in REAL.items():
         path = folder / f"{name}.npz"
         if not path.is_file():
             absent.append(name)
             continue
-        with np.load(path) as data:
-            points, cell = data["points"], data.get("cell")
+        with np.load(path) as held:
+            points, cell = held["points"], held.get("cell")
         found = Cloud(
-            name=f"{len(points):,}, {told}",
+            name=f"{len(points):,}, {what}",
             label=f"{len(points):,}\n{name}",
-            points=functools.partial(np.array, points),
+            points=functools.partial(np.array, points if cell is not None else points - points.min(axis=0)),
             radius=radius,
             tasks=tasks,
-            fills=3 if "cells" in tasks else 2,
+            fills=2 if cell is None else 3,
             cell=cell,
         )
         present.append(found)
@@ -153,8 +153,8 @@ def real(folder: Path) -> tuple[list[Cloud], list[str]]:
 REAL: Mapping[str, tuple[str, float, Sequence[str]]] = {
     "water": ("water in a box, 5 Å", 5.0, ("cells",)),
     "protein": ("protein and water in a triclinic cell, 5 Å", 5.0, ("cells",)),
-    "scan": ("laser scan of a river bank, 8 feet", 8.0, (*PLAIN, "dbscan", "normals")),
-    "cortex": ("folded surface of a brain, 4 mm", 4.0, (*PLAIN, "normals")),
+    "terrain": ("laser scan of a river bank, 8 feet", 8.0, (*PLAIN, "dbscan", "normals")),
+    "mean-cortex": ("folded surface of a brain, 4 mm", 4.0, (*PLAIN, "normals")),
 }
 
 #: for CPUs, and for GPUs; the smallest ones for CPUs are so small that calls take longer than searches

