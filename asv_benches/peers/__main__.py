@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import importlib
 import platform
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,9 +17,10 @@ from ..tools.provenance import commit
 from .agreement import ULPS
 from .clouds import LARGE, SMALL, Cloud, real
 from .machine import processor
-from .measurement import Reference, measure
+from .measurement import measure, told
 from .ours import Clfrnn
 from .peer import Absent, Peer
+from .reference import Reference
 from .report import TASKS, Entry, Report
 
 REPORTS = Path(__file__).resolve().parents[1] / "reports"
@@ -65,7 +65,7 @@ def gather(ours: Clfrnn, wanted: Sequence[str], tasks: Sequence[str] = tuple(TAS
         except Absent as reason:
             entry.absent = str(reason)
         except Exception as error:  # noqa: BLE001 — whatever a driver makes of it
-            entry.absent = traceback.format_exception_only(error)[-1].strip()
+            entry.absent = told(error)
     return present, entries
 
 

@@ -157,9 +157,9 @@ REAL: Mapping[str, tuple[str, float, Sequence[str]]] = {
     "cortex": ("folded surface of a brain, 4 mm", 4.0, (*PLAIN, "normals")),
 }
 
-#: for CPUs, and for GPUs; the first two are so small that calls take longer than searches
+#: for CPUs, and for GPUs; the smallest ones for CPUs are so small that calls take longer than searches
 SMALL = (
-    uniform(1 << 9, 12, "512"),
+    uniform(1 << 9, 12, "512", (*PLAIN, *CLUSTERS)),
     uniform(1 << 12, 12, "4,096"),
     uniform(1 << 16, 3, "65,536", (*PLAIN, *CLUSTERS)),
     uniform(1 << 18, 3, "262,144"),
@@ -167,9 +167,9 @@ SMALL = (
     uniform(1 << 18, 145, "262,144"),
     shell(1 << 18, "262,144"),
     crowds(1 << 18, "262,144"),
-    triclinic(1 << 12, "4,096"),
+    triclinic(1 << 9, "512"),
     triclinic(1 << 16, "65,536"),
-    molecules(256, 64, "256"),
+    molecules(16, 32, "16"),
     molecules(4096, 32, "4,096"),
 )
 LARGE = (
@@ -190,7 +190,7 @@ LARGE = (
     shell(1 << 20, "1.05 M"),
     crowds(1 << 20, "1.05 M"),
     triclinic(1 << 16, "65,536"),
-    triclinic(1 << 19, "524,288"),
+    triclinic(1 << 18, "262,144"),
     molecules(4096, 64, "4,096"),
     molecules(32768, 32, "32,768"),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import os
 import time
@@ -26,7 +27,7 @@ class JzTree(Peer):
     compiles = True
     remark = (
         "`knn.knn.jit` with distances and indices, and `fof.fof_labels.jit`, both in the points' order, compiled for "
-        "each number of points"
+        "each number of points; more room for nodes and their pairs where it asks for that"
     )
 
     def __init__(self) -> None:
@@ -40,6 +41,8 @@ class JzTree(Peer):
         if self._device.platform != "gpu":
             raise Absent("JAX sees no CUDA device")
         self.find_nearest = importlib.import_module("jztree.knn").knn
+        config = importlib.import_module("jztree.config")
+        self.settings = {"nearest": config.KNNConfig(), "friends": config.FofConfig()}
         self.find_friends = importlib.import_module("jztree.fof").fof_labels
 
     @property
@@ -52,13 +55,27 @@ class JzTree(Peer):
         super().hold(question)
         self.points = self.jax.device_put(question.points, self._device).block_until_ready()
 
+    def prepare(self) -> None:
+        """Room for its nodes and pairs of them: more than by default where that is too little, as its error advises."""
+        given, task = self.settings.get(self.question.task), getattr(self, self.question.task)
+        for times in (1, 4, 16) if given else ():
+            tree = dataclasses.replace(given.tree, alloc_fac_nodes=times * given.tree.alloc_fac_nodes)
+            self.state = dataclasses.replace(given, tree=tree, alloc_fac_ilist=times * given.alloc_fac_ilist)
+            try:
+                self.jax.block_until_ready(task())
+            except self.jax.errors.JaxRuntimeError as error:
+                if times == 16:
+                    raise RuntimeError(str(error).rpartition("Relevant Error Message")[2].strip(" =")) from None
+            else:
+                break
+
     def nearest(self) -> Any:
         """Distances and indices, (n, k)."""
-        return self.find_nearest.jit(self.points, k=NEAREST)
+        return self.find_nearest.jit(self.points, k=NEAREST, cfg=self.state)
 
     def friends(self) -> Any:
         """The points, and labels."""
-        return self.find_friends.jit(self.points, rlink=self.radius, output_order="input")
+        return self.find_friends.jit(self.points, rlink=self.radius, output_order="input", cfg=self.state)
 
     def clocked(self, step: Callable[[], object]) -> tuple[object, float, float | None]:
         """Waits for the answer, as JAX has no call that waits for the device."""
@@ -76,7 +93,7 @@ class JzTree(Peer):
 
     def release(self) -> None:
         """Forget the points."""
-        self.points = None
+        self.points = self.state = None
 
 
 class JzTreeNormals(JzTree):

@@ -21,6 +21,8 @@ from .reference import Reference
 #: the first of so many more, each if that leaves points enough.
 PART, SMALL_PART = 16, 256
 ENOUGH = 1000
+#: characters of an error in a table
+LONGEST = 300
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -68,8 +70,14 @@ def measure(peer: Peer, cloud: Cloud, reference: Reference, task: str, *, limit:
         with held(peer, reference.question(task)):
             _compare_and_time(peer, reference, task, outcome, limit, repeats)
     except Exception as error:  # noqa: BLE001 — whatever a driver makes of it
-        outcome.message = traceback.format_exception_only(error)[-1].strip()
+        outcome.message = told(error)
     return outcome
+
+
+def told(error: Exception) -> str:
+    """What an error says, in one line for a table."""
+    text = " ".join("".join(traceback.format_exception_only(error)).split()).replace("|", "/")
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
 def foreseen(peer: Peer, cloud: Cloud, reference: Reference, task: str, limit: float) -> float:

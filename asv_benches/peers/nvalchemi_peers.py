@@ -1,4 +1,4 @@
-"""nvalchemi-toolkit-ops: its cell list, in open space and in a cell, and its list of all pairs of many systems."""
+"""nvalchemi-toolkit-ops: its cell list, in open space and in a cell, and the list that it chooses itself."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .peer import Array, Pairs
+from .peer import Pairs
 from .torch_peers import Torch
 
 
@@ -85,55 +85,34 @@ class Nvalchemi(Torch):
         return Pairs(np.repeat(np.arange(self.n, dtype=np.int32), counts), matrix[used], images)
 
 
-class NvalchemiBatches(Nvalchemi):
-    """Its list of all pairs of each system."""
+class NvalchemiAuto(Nvalchemi):
+    """The list that it chooses and prepares itself, for one system or many."""
 
-    name = "nvalchemi batches"
-    module = "nvalchemiops.torch.neighbors.batch_naive"
-    tasks = ("batches",)
+    name = "nvalchemi auto"
+    module = "nvalchemiops.torch.neighbors"
+    tasks = ("lists", "cells", "batches")
     remark = (
-        "`batch_naive_neighbor_list`, which compares all pairs of a system, buffers used again; a matrix as wide as "
-        "the longest list, which it was told; an open ball"
+        "`prepare_neighbor_list` once, which chooses the method and makes the buffers, and `neighbor_list` with its "
+        "state; a matrix as wide as the longest list, which it was told, with shifts in a cell; an open ball; no "
+        "counts alone"
     )
 
     def prepare(self) -> None:
-        """All buffers."""
-        systems: Array = self.question.batch
-        firsts = np.searchsorted(systems, np.arange(systems[-1] + 2)).astype(np.int32)
-        self.state = {
-            "batch_idx": self.put(systems),
-            "batch_ptr": self.put(firsts),
-            "neighbor_matrix": self.room(self.n, self.width()),
-            "num_neighbors": self.room(self.n),
-        }
+        """Its state, which holds all buffers."""
+        asked, given = self.question, {}
+        if asked.cell is not None:
+            given = {"cell": self.put(asked.cell), "pbc": self.put(np.ones(3, bool)), "fixed_cell": True}
+        if asked.batch is not None:
+            given = {"batch_idx": self.put(asked.batch)}
+        self.state = self.library.prepare_neighbor_list(self.points, self.radius, max_neighbors=self.width(), **given)
+
+    def lists(self) -> Any:
+        """(n, widest) with places at the end of each row that are not used, (n,) counts, and shifts in a cell."""
+        return self.library.neighbor_list(self.points, state=self.state)
 
     def batches(self) -> Any:
-        """(n, widest) with places at the end of each row that are not used, and (n,) counts."""
-        return self.library.batch_naive_neighbor_list(self.points, self.radius, **self.state)
+        """The same, of all systems."""
+        return self.lists()
 
 
-class NvalchemiBatchCells(NvalchemiBatches):
-    """Its cell list of many systems."""
-
-    name = "nvalchemi batch cells"
-    module = "nvalchemiops.torch.neighbors.batch_cell_list"
-    remark = "`batch_cell_list`, all in one call, its matrix and counts used again, with shifts; else as above"
-
-    def prepare(self) -> None:
-        """The matrix, its counts, and a box for each system that nothing crosses."""
-        super().prepare()
-        del self.state["batch_ptr"]
-        many = int(self.question.batch[-1]) + 1
-        box = np.diag(self.question.points.max(axis=0) + np.float32(self.radius))
-        self.state |= {
-            "cell": self.put(np.broadcast_to(box, (many, 3, 3))),
-            "pbc": self.put(np.zeros((many, 3), bool)),
-            "neighbor_matrix_shifts": self.room(self.n, self.width(), 3),
-        }
-
-    def batches(self) -> Any:
-        """(n, widest) with places at the end of each row that are not used, (n,) counts, and shifts."""
-        return self.library.batch_cell_list(self.points, self.radius, **self.state)
-
-
-PEERS = (Nvalchemi, NvalchemiBatches, NvalchemiBatchCells)
+PEERS = (Nvalchemi, NvalchemiAuto)

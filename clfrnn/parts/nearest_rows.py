@@ -13,9 +13,9 @@ from ..points.argument_types import Flags, MethodName, MethodOptions, Numbers, R
 from ..results import Nearest
 from ..runtime.session import Session
 from .assignment import BoxTree, Part
+from .pipeline import pipelined
 from .rows import at_least_one, number_dtype, read
 from .searches import PartSearch, largest_of, radii_of
-from .turns import in_turn_on
 from .whole import Given, LocalPart, Whole
 
 if TYPE_CHECKING:
@@ -249,9 +249,7 @@ class _Nearest:
 
         jobs = list(zip(parts, whole.queries_in(tree), strict=True))
         given: dict[str, Any] = {"what": "searching", "progress": whole.given.progress}
-        for query_ids, rows, sees_all in in_turn_on(
-            whole.sessions, jobs, lambda job: whole.local(*job), serve, **given
-        ):
+        for query_ids, rows, sees_all in pipelined(whole.sessions, jobs, lambda job: whole.local(*job), serve, **given):
             self.found.put(query_ids, rows)
             settled[query_ids] = sees_all | (rows.distances[:, -1] < limit)
         self._settle(np.flatnonzero(~settled), tree, parts)
@@ -284,7 +282,7 @@ class _Nearest:
             return read(whole.points, owned).astype(whole.real), owned, job[1]
 
         given: dict[str, Any] = {"what": "settling", "progress": whole.given.progress}
-        for rows, found in in_turn_on(whole.sessions, jobs, reading, serve, **given):
+        for rows, found in pipelined(whole.sessions, jobs, reading, serve, **given):
             best.put(rows, best.merged(rows, found))
         self.found.put(unsettled, best)
 
@@ -292,7 +290,7 @@ class _Nearest:
         return search_nearest(points, self.k, queries=queries, vectors=vectors, session=session, **self.whole.arguments)
 
     def _some(self, m: int) -> Iterator[slice]:
-        """The queries in turns whose neighbors fit the byte budget of lists."""
+        """The queries in shares whose neighbors fit the byte budget of lists."""
         budget, dim, size = self.whole.list_bytes, int(self.whole.points.shape[1]), self.whole.real.itemsize
         each = self.k * (4 + size + dim * (4 + size))
         step = max(m, 1) if budget is None else max(1, budget // each)

@@ -19,8 +19,8 @@ from ..results import NeighborList
 from ..runtime.session import Session
 from .assignment import Part
 from .lists import PartList, of_rows
+from .pipeline import pipelined
 from .rows import check_radius
-from .turns import in_turn_on
 from .whole import Given, LocalPart, Whole
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class PartSearch:
         else:
             tree, parts = whole.divide(self.reach)
             jobs = list(zip(parts, whole.queries_in(tree), strict=True))
-        yield from in_turn_on(
+        yield from pipelined(
             whole.sessions, jobs, lambda job: whole.local(*job), searching, what=what, progress=whole.given.progress
         )
 

