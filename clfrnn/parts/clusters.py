@@ -172,7 +172,7 @@ def link_part(
     arguments : keywords of searches
     """
     is_owned = np.zeros(len(local.rows), bool)
-    is_owned[local.places] = True
+    is_owned[local.own_rows] = True
     is_core = np.ones(len(local.rows), bool) if core is None else core
     points = local.points[is_core]
     found = cluster.friends_of_friends(points, distance, session=session, **arguments).to_host()

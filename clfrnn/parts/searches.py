@@ -256,7 +256,7 @@ def counts_of_part(index: Index, local: LocalPart, *, include_self: bool, **give
     if local.is_alone or local.queries is not None:
         return index.count(local.queries, include_self=include_self, to_host=True, **given)
     if not given and len(local.rows) <= _FEW_OTHERS * len(local.query_ids):
-        return index.count(include_self=include_self, to_host=True)[local.places]
+        return index.count(include_self=include_self, to_host=True)[local.own_rows]
     # Each point finds itself once.
     return index.count(local.positions, to_host=True, **given) - np.int32(not include_self)
 
@@ -301,15 +301,15 @@ def _relation(local: LocalPart, *, periodic: bool, half: bool, include_self: boo
     if half:
         last = ">=" if include_self else ">"
         if not shifts:
-            return Condition(f"j {last} place_of[i]", place_of=local.places)
+            return Condition(f"j {last} own_row[i]", own_row=local.own_rows)
         onward = f"{shifts[-1]} {last} 0"
         for shift in reversed(shifts[:-1]):
             onward = f"({shift} > 0 || ({shift} == 0 && {onward}))"
-        return Condition(f"j > place_of[i] || (j == place_of[i] && {onward})", place_of=local.places)
+        return Condition(f"j > own_row[i] || (j == own_row[i] && {onward})", own_row=local.own_rows)
     if include_self:
         return None
     moved = "".join(f" || {shift} != 0" for shift in shifts)
-    return Condition(f"place_of[i] != j{moved}", place_of=local.places)
+    return Condition(f"own_row[i] != j{moved}", own_row=local.own_rows)
 
 
 def largest_of(radius: Any) -> float:
