@@ -33,7 +33,7 @@ from clfrnn.runtime.quirks import QUIRKS
 from clfrnn.survey import Survey
 from clfrnn.tuning import Tuning, default_tuning
 from clfrnn.verify.kinds import KINDS
-from clfrnn.verify.matrix import PLACES
+from clfrnn.verify.matrix import DOMAINS
 
 ROOT = Path(__file__).parent.parent
 PROFILES = ROOT / "tests" / "profiles"
@@ -201,7 +201,7 @@ of a cloud, and *pairs* is how many pairs the reference found in all of them.
 """
 
 SHARES = """\
-Of these searches, what passed by method, by place and by kind:
+Of these searches, what passed by method, by domain and by kind:
 """
 
 REFUSED = """\
@@ -359,12 +359,12 @@ def _totals(report: dict[str, Any], device: dict[str, Any]) -> dict[str, str]:
 
 
 def _shares(device: dict[str, Any]) -> dict[str, str]:
-    """Of the cells of each method, place and kind, those that passed."""
+    """Of the cells of each method, domain and kind, those that passed."""
     cells = _cells_of(device)
     columns = {"": ""}
     for method in METHODS:
         columns[f"`{method}`"] = _share(cell for cell in cells if cell["row"]["method"] == method)
-    for fact, values in (("place", PLACES), ("kind", KINDS)):
+    for fact, values in (("domain", DOMAINS), ("kind", KINDS)):
         for value in values:
             columns[value] = _share(cell for cell in cells if cell[fact] == value)
     return columns

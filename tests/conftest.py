@@ -4,9 +4,9 @@
 ``CLFRNN_TEST_SKIP`` leaves out devices whose 'platform|device|version' contains one of its ;-separated parts,
 ``CLFRNN_TEST_POINTS`` sets the size of random clouds. By default, a test runs each value of each of its parameters, and
 one of the core each two of its method, dimension and dtype; ``--all`` runs every combination, and the long tests, and
-``--rest`` what that adds. Of large products, one case of ``CLFRNN_TEST_SHARE`` is drawn, 40 where it is not set, and
-other cases on other devices; a third of them by default. A test fails by a word on standard error that it has not read
-itself, as Oclgrind's reports are.
+``--rest`` what that adds, of which PoCL optimizes nothing. Of large products, one case of ``CLFRNN_TEST_SHARE`` is
+drawn, 40 where it is not set, and other cases on other devices; a third of them by default. A test fails by a word on
+standard error that it has not read itself, as Oclgrind's reports are.
 """
 
 import contextlib
@@ -130,9 +130,13 @@ def device_ids():
 
 def pytest_generate_tests(metafunc):
     if "session" in metafunc.fixturenames:
-        optimized = metafunc.definition.get_closest_marker("optimized") is not None
-        given = devices_to_open(optimized=optimized)
+        given = devices_to_open(optimized=is_optimized(metafunc.definition))
         metafunc.parametrize("session", given, ids=device_ids(), indirect=True, scope="session")
+
+
+def is_optimized(test):
+    """Whether PoCL optimizes the kernels of a test. With --rest, of none: a usual run has each two of COMBINED so."""
+    return test.get_closest_marker("optimized") is not None and not test.config.option.rest
 
 
 @functools.cache
@@ -232,7 +236,9 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "core: the conformance core, run on every device and driver")
     config.addinivalue_line("markers", "product: one of many cases is drawn, see CLFRNN_TEST_SHARE")
     config.addinivalue_line("markers", "long: run by --all alone, and on clouds that are not small")
-    config.addinivalue_line("markers", "optimized: kernels are optimized on PoCL, too, as those of users are")
+    config.addinivalue_line(
+        "markers", "optimized: kernels are optimized on PoCL, too, as those of users are, but with --rest"
+    )
     config.addinivalue_line("markers", "oclgrind_expected: reports of Oclgrind do not fail this test")
     for mark in MARKS_OF_LIBRARIES:
         config.addinivalue_line("markers", f"{mark}: of another library's own tests, and without effect here")
@@ -266,7 +272,7 @@ def open_session(device, *, optimized):  # each has programs of its own
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_protocol(item):
     """Kernels of tests that are marked so are optimized."""
-    if item.get_closest_marker("optimized"):
+    if is_optimized(item):
         os.environ.pop(POCL_FLAGS, None)
     else:
         os.environ[POCL_FLAGS] = NO_OPTIMIZING

@@ -22,7 +22,8 @@ SYSTEM, NEAREST = 64, 16
 class Application(Public):
     """A benchmark of an application, whose imports fail where it is not there yet."""
 
-    timeout = 300
+    #: An hour: at low priority others have the cores.
+    timeout = 3600
 
 
 class Dbscan(Application):

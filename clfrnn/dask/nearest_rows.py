@@ -123,9 +123,9 @@ class _Found(NamedTuple):
 
 
 class _Question(NamedTuple):
-    """Queries that one part asks another: their places among those that are not settled, and their positions."""
+    """Queries that one part asks another: their numbers among those that are not settled, and their positions."""
 
-    places: npt.NDArray[np.intp]
+    numbers: npt.NDArray[np.intp]
     positions: npt.NDArray[Any]
 
 
@@ -165,24 +165,24 @@ def _questions(found: _Found, tree: BoxTree, farthest: float) -> list[_Question]
     reaches = tree.axes.reach(bounds_of(found.rows.distances[found.unsettled]), real, farthest)
     questions = [_Question(found.unsettled[:0], positions[:0])] * tree.parts
     for number, inside, near in tree.divide(tree.axes.places(positions), reaches):
-        places = np.sort(np.concatenate([inside, near]))
-        questions[number] = _Question(places, positions[places])
+        numbers = np.sort(np.concatenate([inside, near]))
+        questions[number] = _Question(numbers, positions[numbers])
     return questions
 
 
 def _answer(
     local: LocalPart, questions: list[_Question], k: int, *, arguments: dict[str, Any]
 ) -> list[tuple[npt.NDArray[np.intp], Rows | None]]:
-    """For each part, the places of its question, and their neighbors among the points that this part owns."""
-    ends = np.cumsum([len(each.places) for each in questions])
+    """For each part, the numbers of its question, and their neighbors among the points that this part owns."""
+    ends = np.cumsum([len(each.numbers) for each in questions])
     if not len(local.query_ids) or not ends[-1]:
-        return [(each.places[:0], None) for each in questions]
+        return [(each.numbers[:0], None) for each in questions]
     positions = np.concatenate([each.positions for each in questions])
-    owned = local.points[local.places].astype(positions.dtype)
+    owned = local.points[local.own_rows].astype(positions.dtype)
     found = search_nearest(owned, k, queries=positions, vectors=True, session=worker_session(), **arguments)
     rows = Rows.of(found, local.query_ids)
     pieces = [[None] * len(ends) if column is None else np.split(column, ends[:-1]) for column in rows]
-    return [(each.places, Rows(*columns)) for each, columns in zip(questions, zip(*pieces, strict=True), strict=True)]
+    return [(each.numbers, Rows(*columns)) for each, columns in zip(questions, zip(*pieces, strict=True), strict=True)]
 
 
 def _settle(found: _Found, replies: list[tuple[npt.NDArray[np.intp], Rows | None]], n: int, *, shifts: bool) -> _Found:
@@ -191,9 +191,9 @@ def _settle(found: _Found, replies: list[tuple[npt.NDArray[np.intp], Rows | None
         return found
     k, (real, dim) = found.rows.indices.shape[1], (found.rows.distances.dtype, found.positions.shape[1])
     best = Rows.empty((len(found.unsettled), k), n, real, dim=dim, shifts=shifts)
-    for places, rows in replies:
+    for numbers, rows in replies:
         if rows is not None:
-            best.put(places, best.merged(places, rows))
+            best.put(numbers, best.merged(numbers, rows))
     rows = Rows(*(None if each is None else each.copy() for each in found.rows))  # type: ignore[arg-type]
     rows.put(found.unsettled, best)
     return found._replace(rows=rows)

@@ -98,14 +98,14 @@ def gather_part(pieces: list[Piece], *, real: np.dtype[Any], whole: bool) -> Loc
         rows, points = rows[:0], points[:0]
     order = np.argsort(rows)
     points = points[order] if real == real_of(points) else points[order].astype(real)
-    places = np.flatnonzero(order < len(owned)).astype(np.int32)
-    return LocalPart(rows=rows[order], points=points, query_ids=owned, queries=None, places=places)
+    own_rows = np.flatnonzero(order < len(owned)).astype(np.int32)
+    return LocalPart(rows=rows[order], points=points, query_ids=owned, queries=None, own_rows=own_rows)
 
 
 def with_queries(part: LocalPart, pieces: list[Piece]) -> LocalPart:
     """The part with the queries in its box, of the pieces of all their chunks."""
     query_ids, queries = (np.concatenate([piece[k] for piece in pieces]) for k in (0, 1))
-    return dataclasses.replace(part, query_ids=query_ids, queries=queries, places=part.places[:0])
+    return dataclasses.replace(part, query_ids=query_ids, queries=queries, own_rows=part.own_rows[:0])
 
 
 def check_radii(radii: Any, m: int) -> npt.NDArray[Any]:
@@ -172,9 +172,9 @@ def link(
     if cores is not None:
         core = np.zeros(len(local.rows), bool)
         for rows, is_core in cores:
-            places = np.searchsorted(local.rows, rows).clip(max=max(len(local.rows) - 1, 0))
-            there = local.rows[places] == rows if len(local.rows) else np.zeros(len(rows), bool)
-            core[places[there]] = is_core[there]
+            at = np.searchsorted(local.rows, rows).clip(max=max(len(local.rows) - 1, 0))
+            there = local.rows[at] == rows if len(local.rows) else np.zeros(len(rows), bool)
+            core[at[there]] = is_core[there]
     return link_part(worker_session(), local, core, distance, arguments=arguments)
 
 

@@ -162,8 +162,8 @@ class _Cuts(NamedTuple):
             depth += bool(level)
             nodes += level
         behind = 1
-        for place, node in enumerate(nodes):
-            halves += [behind, behind + 1] if node.halves else [place, place]
+        for at, node in enumerate(nodes):
+            halves += [behind, behind + 1] if node.halves else [at, at]
             behind += len(node.halves)
         cuts = [node.cut or (0, np.inf) for node in nodes]
         return cls(

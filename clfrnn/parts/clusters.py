@@ -15,9 +15,9 @@ from ..points.argument_types import Flags, MethodName, MethodOptions, Numbers
 from ..runtime.session import Session
 from .assignment import Part
 from .components import connected, numbered
+from .pipeline import pipelined
 from .rows import at_least_one, check_radius
 from .searches import PartSearch, blocks
-from .turns import in_turn_on
 from .whole import Given, LocalPart, Whole
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def link_part(
     arguments : keywords of searches
     """
     is_owned = np.zeros(len(local.rows), bool)
-    is_owned[local.places] = True
+    is_owned[local.own_rows] = True
     is_core = np.ones(len(local.rows), bool) if core is None else core
     points = local.points[is_core]
     found = cluster.friends_of_friends(points, distance, session=session, **arguments).to_host()
@@ -240,7 +240,7 @@ def _merged(
         yield link_part(session, local, is_core, distance, **given)
         session.trim()
 
-    found = in_turn_on(whole.sessions, parts, whole.local, link, what="linking", progress=whole.given.progress)
+    found = pipelined(whole.sessions, parts, whole.local, link, what="linking", progress=whole.given.progress)
     given, dim = whole.given, whole.points.shape[1]
     search = ClusterSearch(distance=distance, dim=dim, domain=given.domain, method=given.method, options=given.options)
     return merge(found, whole.num_points, least=least, core=core, search=search)

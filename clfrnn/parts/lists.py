@@ -185,20 +185,20 @@ def write_lists(lists: Iterable[PartList], folder: str | Path) -> int:
     InvalidInputError
         The folder has files of other lists.
     """
-    place = Path(folder)
-    place.mkdir(parents=True, exist_ok=True)
-    if any(place.glob("part-*.npz")):
+    path = Path(folder)
+    path.mkdir(parents=True, exist_ok=True)
+    if any(path.glob("part-*.npz")):
         raise InvalidInputError(
-            f"expected a folder without lists, got {str(place)!r}, which has some; remove them, or name another one",
+            f"expected a folder without lists, got {str(path)!r}, which has some; remove them, or name another one",
             argument="folder",
         )
     number = 0
     for each in lists:
         facts: dict[str, Any] = {"num_points": each.num_points, "dtype": str(each.dtype), "images": each._images}  # noqa: SLF001
-        with replacing(place / _FILE.format(number)) as part, part.open("wb") as file:
+        with replacing(path / _FILE.format(number)) as part, part.open("wb") as file:
             np.savez(file, **{"query_ids": each.query_ids, **facts, **each.columns()})
         number += 1
-    with replacing(place / _ALL) as part:
+    with replacing(path / _ALL) as part:
         part.write_text(json.dumps({"lists": number}), encoding="utf-8")
     return number
 
@@ -221,17 +221,17 @@ def read_lists(folder: str | Path) -> Iterator[PartList]:
         The folder has no ``parts.json``, as where writing was interrupted; or a file of a list is missing or damaged.
         The message names the file.
     """
-    place = Path(folder)
+    path = Path(folder)
     try:
-        number = int(json.loads((place / _ALL).read_text(encoding="utf-8"))["lists"])
+        number = int(json.loads((path / _ALL).read_text(encoding="utf-8"))["lists"])
     except (OSError, ValueError, KeyError, TypeError):
         raise InvalidInputError(
-            f"expected a folder of lists, got {str(place)!r}, where {_ALL} is missing or damaged: writing may have "
+            f"expected a folder of lists, got {str(path)!r}, where {_ALL} is missing or damaged: writing may have "
             "been interrupted; search again, into a new folder",
             argument="folder",
         ) from None
     for k in range(number):
-        yield _read_list(place / _FILE.format(k))
+        yield _read_list(path / _FILE.format(k))
 
 
 def _read_list(path: Path) -> PartList:

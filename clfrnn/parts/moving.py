@@ -18,9 +18,9 @@ from ..runtime.session import Session
 from .assignment import Part, assign_rows
 from .lists import PartList
 from .nearest_rows import Rows
+from .pipeline import pipelined
 from .rows import as_rows, at_least_one, check_radius, real_of
 from .searches import counts_of_part, list_of_part
-from .turns import in_turn_on
 from .whole import Given, LocalPart, Whole
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ class MovingParts:
                 held.local = whole.local(held.part)
             return held
 
-        for found in in_turn_on(whole.sessions, self._held, read, answer, what=what):
+        for found in pipelined(whole.sessions, self._held, read, answer, what=what):
             if step != self._steps:
                 raise InvalidInputError(
                     "expected the points of the call until its last list was taken, got others by update(); take all "
@@ -318,7 +318,7 @@ class MovingParts:
         self._steps += 1
         changed = [held for held, old in zip(after, before, strict=True) if held is not old]
         try:
-            for _ in in_turn_on(whole.sessions, changed, read, update, what="moving"):
+            for _ in pipelined(whole.sessions, changed, read, update, what="moving"):
                 pass
         except BaseException:
             for held in before:  # some indices have new points: all are made again of the old ones

@@ -13,9 +13,9 @@ from ..points.argument_types import Flags, MethodName, MethodOptions, Numbers, R
 from ..results import Nearest
 from ..runtime.session import Session
 from .assignment import BoxTree, Part
+from .pipeline import pipelined
 from .rows import at_least_one, number_dtype, read
 from .searches import PartSearch, largest_of, radii_of
-from .turns import in_turn_on
 from .whole import Given, LocalPart, Whole
 
 if TYPE_CHECKING:
@@ -119,17 +119,17 @@ class Rows(NamedTuple):
         indices = np.where(none, -1, rows[np.where(none, 0, host.indices)]) if len(rows) else host.indices
         return cls(indices, host.distances, host.vectors, host.shifts)
 
-    def put(self, places: npt.NDArray[Any], other: Rows) -> None:
-        """Take the neighbors of other rows to these places, with the columns that these have."""
+    def put(self, at: npt.NDArray[Any], other: Rows) -> None:
+        """Take the neighbors of other rows to the rows `at`, with the columns that these have."""
         pairs: Any = zip(self, other, strict=True)
         for mine, theirs in pairs:
             if mine is not None:
-                mine[places] = theirs
+                mine[at] = theirs
 
-    def merged(self, places: npt.NDArray[Any], other: Rows) -> Rows:
-        """The first of the neighbors at these places and of those of other points, by (d², index, shift)."""
+    def merged(self, at: npt.NDArray[Any], other: Rows) -> Rows:
+        """The first of the neighbors of the rows `at` and of those of other points, by (d², index, shift)."""
         both = [
-            None if mine is None else np.concatenate([mine[places], theirs], axis=1)
+            None if mine is None else np.concatenate([mine[at], theirs], axis=1)
             for mine, theirs in zip(self, other, strict=True)
         ]
         indices, distances, vectors, shifts = both
@@ -150,8 +150,8 @@ class Rows(NamedTuple):
         if points is not None:
             itself = (self.indices == points[:, None]) & (self.distances == 0)
             # Where k others are as near and have lower numbers, the query itself is behind the last one.
-            place = np.where(itself.any(axis=1), itself.argmax(axis=1), k)
-            columns = [_without(each, place) for each in columns]
+            column = np.where(itself.any(axis=1), itself.argmax(axis=1), k)
+            columns = [_without(each, column) for each in columns]
         for each in columns:
             each.setflags(write=False)
         return Nearest(*columns)
@@ -166,9 +166,9 @@ def _squares(vectors: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return squares
 
 
-def _without(array: npt.NDArray[Any], place: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
-    """Rows without the element at one place each."""
-    others = np.arange(array.shape[1]) != place[:, None]
+def _without(array: npt.NDArray[Any], column: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+    """Rows without the element in one column each."""
+    others = np.arange(array.shape[1]) != column[:, None]
     return array[others].reshape(len(array), array.shape[1] - 1, *array.shape[2:])
 
 
@@ -249,9 +249,7 @@ class _Nearest:
 
         jobs = list(zip(parts, whole.queries_in(tree), strict=True))
         given: dict[str, Any] = {"what": "searching", "progress": whole.given.progress}
-        for query_ids, rows, sees_all in in_turn_on(
-            whole.sessions, jobs, lambda job: whole.local(*job), serve, **given
-        ):
+        for query_ids, rows, sees_all in pipelined(whole.sessions, jobs, lambda job: whole.local(*job), serve, **given):
             self.found.put(query_ids, rows)
             settled[query_ids] = sees_all | (rows.distances[:, -1] < limit)
         self._settle(np.flatnonzero(~settled), tree, parts)
@@ -284,7 +282,7 @@ class _Nearest:
             return read(whole.points, owned).astype(whole.real), owned, job[1]
 
         given: dict[str, Any] = {"what": "settling", "progress": whole.given.progress}
-        for rows, found in in_turn_on(whole.sessions, jobs, reading, serve, **given):
+        for rows, found in pipelined(whole.sessions, jobs, reading, serve, **given):
             best.put(rows, best.merged(rows, found))
         self.found.put(unsettled, best)
 
@@ -292,7 +290,7 @@ class _Nearest:
         return search_nearest(points, self.k, queries=queries, vectors=vectors, session=session, **self.whole.arguments)
 
     def _some(self, m: int) -> Iterator[slice]:
-        """The queries in turns whose neighbors fit the byte budget of lists."""
+        """The queries in shares whose neighbors fit the byte budget of lists."""
         budget, dim, size = self.whole.list_bytes, int(self.whole.points.shape[1]), self.whole.real.itemsize
         each = self.k * (4 + size + dim * (4 + size))
         step = max(m, 1) if budget is None else max(1, budget // each)

@@ -19,8 +19,8 @@ from ..results import NeighborList
 from ..runtime.session import Session
 from .assignment import Part
 from .lists import PartList, of_rows
+from .pipeline import pipelined
 from .rows import check_radius
-from .turns import in_turn_on
 from .whole import Given, LocalPart, Whole
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class PartSearch:
         else:
             tree, parts = whole.divide(self.reach)
             jobs = list(zip(parts, whole.queries_in(tree), strict=True))
-        yield from in_turn_on(
+        yield from pipelined(
             whole.sessions, jobs, lambda job: whole.local(*job), searching, what=what, progress=whole.given.progress
         )
 
@@ -256,7 +256,7 @@ def counts_of_part(index: Index, local: LocalPart, *, include_self: bool, **give
     if local.is_alone or local.queries is not None:
         return index.count(local.queries, include_self=include_self, to_host=True, **given)
     if not given and len(local.rows) <= _FEW_OTHERS * len(local.query_ids):
-        return index.count(include_self=include_self, to_host=True)[local.places]
+        return index.count(include_self=include_self, to_host=True)[local.own_rows]
     # Each point finds itself once.
     return index.count(local.positions, to_host=True, **given) - np.int32(not include_self)
 
@@ -301,15 +301,15 @@ def _relation(local: LocalPart, *, periodic: bool, half: bool, include_self: boo
     if half:
         last = ">=" if include_self else ">"
         if not shifts:
-            return Condition(f"j {last} place_of[i]", place_of=local.places)
+            return Condition(f"j {last} own_row[i]", own_row=local.own_rows)
         onward = f"{shifts[-1]} {last} 0"
         for shift in reversed(shifts[:-1]):
             onward = f"({shift} > 0 || ({shift} == 0 && {onward}))"
-        return Condition(f"j > place_of[i] || (j == place_of[i] && {onward})", place_of=local.places)
+        return Condition(f"j > own_row[i] || (j == own_row[i] && {onward})", own_row=local.own_rows)
     if include_self:
         return None
     moved = "".join(f" || {shift} != 0" for shift in shifts)
-    return Condition(f"place_of[i] != j{moved}", place_of=local.places)
+    return Condition(f"own_row[i] != j{moved}", own_row=local.own_rows)
 
 
 def largest_of(radius: Any) -> float:

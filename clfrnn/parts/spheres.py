@@ -267,7 +267,7 @@ class Spheres(SphereScene):
     def _gathered(self, array_of: Callable[[_Held], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         """The rows of the spheres that each part owns, in the order of the spheres' numbers."""
         with self._lock:
-            found = self._each(lambda held: array_of(held)[held.places], self._held)
+            found = self._each(lambda held: array_of(held)[held.own_rows], self._held)
             whole: npt.NDArray[Any] = np.empty((self.n, *found[0].shape[1:]), self.dtype)
             for held, rows in zip(self._held, found, strict=True):
                 whole[held.part.owned] = rows
@@ -290,12 +290,12 @@ class _Held:
         self._is_ahead = False
         rows = part.rows
         #: where the spheres that it owns stand among its spheres
-        self.places = np.searchsorted(rows, part.owned)
+        self.own_rows = np.searchsorted(rows, part.owned)
         leaving = np.isin(part.owned, sent, assume_unique=True)
         #: the rows of `sent` that it writes, and those that it reads
         self._writes, self._reads = (np.searchsorted(sent, ids) for ids in (part.owned[leaving], part.halo))
         leaves, comes = (np.full(len(rows), -1, np.int32) for _ in range(2))
-        leaves[self.places[leaving]] = np.arange(len(self._writes))
+        leaves[self.own_rows[leaving]] = np.arange(len(self._writes))
         comes[np.searchsorted(rows, part.halo)] = np.arange(len(self._reads))
         index, dim = particles.index, particles.index.dim
         self._leaves, self._comes = (index.empty(len(rows), np.int32) for _ in range(2))
@@ -309,7 +309,7 @@ class _Held:
         """Compute the next state, write what others need into `sent`, and return how far a sphere has moved."""
         particles = self.settled()
         given: dict[str, Any] = {"leaves": self._leaves, "outgoing": self._out, "before": self._before}
-        given |= {"gone": self._gone, "checked": False}  # of `outgoing`, only the places of `leaves` are written
+        given |= {"gone": self._gone, "checked": False}  # of `outgoing`, only the rows of `leaves` are written
         particles.visit(function, moved=particles.moved, changed=particles.changed, **given, **numbers)
         sent[self._writes] = self._out.get()[: len(self._writes)]
         return float(self._gone.max())

@@ -87,12 +87,12 @@ class LocalPart:
     query_ids: npt.NDArray[np.integer[Any]]
     queries: npt.NDArray[Any] | None
     #: where each query that is a point stands among the rows; empty where queries are no points
-    places: npt.NDArray[np.int32]
+    own_rows: npt.NDArray[np.int32]
 
     @property
     def positions(self) -> npt.NDArray[Any]:
         """The coordinates of the queries."""
-        return self.points[self.places] if self.queries is None else self.queries
+        return self.points[self.own_rows] if self.queries is None else self.queries
 
     @property
     def is_alone(self) -> bool:
@@ -287,11 +287,11 @@ class Whole:
 
     def local(self, part: Part, query_ids: npt.NDArray[np.integer[Any]] | None = None) -> LocalPart:
         """Read the points of a part, and the queries of these numbers where they are no points."""
-        rows, places = part.merged()
+        rows, own_rows = part.merged()
         if not len(part.owned if query_ids is None else query_ids):  # what answers nothing need not be read
             rows = rows[:0]
         if query_ids is not None:
-            places = places[:0]
+            own_rows = own_rows[:0]
         points = read(self.points, rows)
         wider = self.real != real_of(self.points)
         return LocalPart(
@@ -299,7 +299,7 @@ class Whole:
             points=points.astype(self.real) if wider else points,
             query_ids=part.owned if query_ids is None else query_ids,
             queries=None if query_ids is None else read(self.queries, query_ids),
-            places=places.astype(np.int32),
+            own_rows=own_rows.astype(np.int32),
         )
 
 

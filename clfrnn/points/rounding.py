@@ -70,7 +70,7 @@ def warn_of_far_box(space: PeriodicBox, box: Box, radius: float, dtype: np.dtype
     It comes where all points lie so far from the origin on one side of it; of points on both sides, or of many systems,
     bounds do not say how many are far.
     """
-    # Of every step: what nearly all radii are is told by a few operations.
+    # Of every step: a few operations say what nearly all radii are.
     if not 0 < radius < _FEWEST_SPACINGS * _EPS[dtype] * max(*box.high, -min(box.low)) or space.kind in SYSTEMS:
         return
     nearest = max(

@@ -16,10 +16,10 @@ from .case import Case
 from .kinds import KINDS
 from .questions import Question, questions
 
-__all__ = ["DTYPES", "PLACES", "Cell", "Row", "rows", "run_row"]
+__all__ = ["DOMAINS", "DTYPES", "Cell", "Row", "rows", "run_row"]
 
 #: Where points lie: without a box, in a periodic box, in a cell that is not rectangular, in many systems at once.
-PLACES = ("open", "periodic", "cell", "systems")
+DOMAINS = ("open", "periodic", "cell", "systems")
 
 #: What may become of a search.
 Outcome = Literal["passed", "refused", "failed"]
@@ -36,20 +36,20 @@ class Row:
     dtype: str
 
     @property
-    def places(self) -> tuple[str, ...]:
+    def domains(self) -> tuple[str, ...]:
         """Where points of this dimension may lie."""
-        return tuple(place for place in PLACES if place != "cell" or self.dim in (2, 3))
+        return tuple(domain for domain in DOMAINS if domain != "cell" or self.dim in (2, 3))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Cell:
-    """What became of one kind of search in one place.
+    """What became of one kind of search in one domain.
 
     It "passed" where every search gave the reference's result to the last bit; it was "refused" where the device
     cannot make a search and says so; it "failed" where a result differs, or a search ended with another error.
     """
 
-    place: str
+    domain: str
     kind: str
     outcome: Outcome
     #: the pairs of the reference in the clouds that were compared
@@ -69,7 +69,7 @@ def rows() -> list[Row]:
 
 
 def run_row(session: Session, row: Row, *, seed: int, points: int, quick: bool = True) -> list[Cell]:
-    """Compare each kind of search in each place of a row.
+    """Compare each kind of search in each domain of a row.
 
     Where `quick`, the method has its default options, and all points search alike: with one radius, themselves, without
     a condition. Else every variation of the method is asked every question.
@@ -92,7 +92,7 @@ def run_row(session: Session, row: Row, *, seed: int, points: int, quick: bool =
 def _alike(row: Row, outcome: Outcome, reason: str) -> list[Cell]:
     """The cells of a row in which nothing was compared."""
     facts: dict[str, Any] = {"outcome": outcome, "pairs": 0, "reason": reason}
-    return [Cell(place=place, kind=kind, **facts) for place in row.places for kind in KINDS]
+    return [Cell(domain=domain, kind=kind, **facts) for domain in row.domains for kind in KINDS]
 
 
 def _case(row: Row, options: dict[str, Any], seed: int, points: int) -> Case:
@@ -101,15 +101,15 @@ def _case(row: Row, options: dict[str, Any], seed: int, points: int) -> Case:
 
 
 def _cells(session: Session, row: Row, asked: list[tuple[Case, Question]]) -> Iterator[Cell]:
-    for place in row.places:
-        here = [(case, question) for case, question in asked if question.place == place]
+    for domain in row.domains:
+        here = [(case, question) for case, question in asked if question.kind_of_domain == domain]
         for kind in KINDS:
             compared = [each for each in here if kind != "nearest" or each[1].reaches]
-            yield _cell(session, place, kind, compared)
+            yield _cell(session, domain, kind, compared)
 
 
-def _cell(session: Session, place: str, kind: str, asked: list[tuple[Case, Question]]) -> Cell:
-    """One kind of search, asked all questions of a place."""
+def _cell(session: Session, domain: str, kind: str, asked: list[tuple[Case, Question]]) -> Cell:
+    """One kind of search, asked all questions of a domain."""
     wrong, refused, clouds, pairs = [], [], 0, 0
     for case, question in asked:
         try:
@@ -126,4 +126,4 @@ def _cell(session: Session, place: str, kind: str, asked: list[tuple[Case, Quest
     if refused and not wrong and clouds:
         reason = f"{len(refused)} of {len(asked)} clouds; {reason}"
     outcome: Outcome = "failed" if wrong else "refused" if refused else "passed"
-    return Cell(place=place, kind=kind, outcome=outcome, pairs=pairs, reason=reason)
+    return Cell(domain=domain, kind=kind, outcome=outcome, pairs=pairs, reason=reason)

@@ -51,10 +51,10 @@ class Question:
     holds: Callable[..., Any] | None = None
 
     @property
-    def place(self) -> str:
+    def kind_of_domain(self) -> str:
         """Where its points lie: "systems", "cell", "periodic" or "open"."""
-        places = {"batch": "systems", "cell": "cell", "box": "periodic"}
-        return next((place for name, place in places.items() if name in self.domain), "open")
+        kinds = {"batch": "systems", "cell": "cell", "box": "periodic"}
+        return next((kind for name, kind in kinds.items() if name in self.domain), "open")
 
     @property
     def plain(self) -> bool:

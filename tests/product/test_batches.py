@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, assert_counts, assert_same, counts_of
+from conftest import FULL, assert_counts, assert_same, counts_of, structure_of
 
 import clfrnn
 from clfrnn import reference
@@ -76,6 +76,25 @@ def test_updates(session, method, on_device):
     index.check()
     for found, expected in held:
         assert_same(found, expected)
+
+
+@pytest.mark.parametrize("kind", ["open", "boxes"])
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_a_layout_stays_while_points_lie_in_it(session, method, kind):
+    """Points that move a little keep their systems' layout; those that leave it, or draw closer, have another."""
+    domain, draw, radius = domains(3)[kind], np.random.default_rng(8), 0.12
+    points = (0.1 + 0.5 * cloud(3, np.float32)).astype(np.float32)
+    index = clfrnn.build_index(points, radius, method=method, session=session, batch=BATCH, **domain)
+    steps = [0.02, 0.0005, 0.0005, 0.0005, -0.1, 5.0]
+    layouts = []
+    for step in steps:
+        moved = points + step * draw.standard_normal(points.shape) if step > 0 else -step * points
+        points = moved.astype(np.float32)
+        index.update(points)
+        layouts.append(structure_of(index).images.tables)
+        assert_same(index.query(**FULL), reference.neighbors(points, radius, batch=BATCH, **domain))
+    kept = [later is earlier for earlier, later in itertools.pairwise(layouts)]
+    assert kept == [True, True, True, False, False]
 
 
 @pytest.mark.parametrize("method", ["brute_force", "aabb_tree"])

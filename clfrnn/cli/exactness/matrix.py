@@ -14,7 +14,7 @@ from ...profile import DeviceProfile
 from ...runtime.device import list_devices
 from ...runtime.session import Session
 from ...verify.kinds import KINDS
-from ...verify.matrix import PLACES, Cell, Row, rows, run_row
+from ...verify.matrix import DOMAINS, Cell, Row, rows, run_row
 from ..progress import progress as _progress
 
 __all__ = ["Selection", "Table", "verify_all"]
@@ -76,7 +76,7 @@ def verify_all(
     table = Table(session.profile, [], number=_number(device))
     known = notes.begin(table)
     say(f"\n{session.profile}")
-    say("  " + _line("method", "dim", "dtype", PLACES))
+    say("  " + _line("method", "dim", "dtype", DOMAINS))
     for done, row in enumerate(plan):
         cells = known.get(row)
         if cells is None:
@@ -85,7 +85,7 @@ def verify_all(
                 cells = run_row(session, row, seed=seed, points=points, quick=quick)
         table.lines.append((row, cells))
         notes.save()
-        say("  " + _line(row.method, str(row.dim), row.dtype, [_signs(cells, place) for place in PLACES]))
+        say("  " + _line(row.method, str(row.dim), row.dtype, [_signs(cells, domain) for domain in DOMAINS]))
     for text in (*_legend(table), *_reasons(table)):
         say("  " + text)
     return table
@@ -115,9 +115,9 @@ def _line(method: str, dim: str, dtype: str, columns: Any) -> str:
     return f"{method:13} {dim:>3}  {dtype:8} " + " ".join(f"{column:9}" for column in columns).rstrip()
 
 
-def _signs(cells: list[Cell], place: str) -> str:
-    """A sign for each kind of search in a place."""
-    outcomes = {cell.kind: cell.outcome for cell in cells if cell.place == place}
+def _signs(cells: list[Cell], domain: str) -> str:
+    """A sign for each kind of search in a domain."""
+    outcomes = {cell.kind: cell.outcome for cell in cells if cell.domain == domain}
     return "".join(_SIGNS[outcomes[kind]] if kind in outcomes else _NONE for kind in KINDS)
 
 
@@ -125,7 +125,7 @@ def _legend(table: Table) -> list[str]:
     said = ", ".join(f"{table.count(outcome):,} {outcome} ({sign})" for outcome, sign in _SIGNS.items())
     found = [
         f"{said}; {_NONE} is no search of clfrnn's",
-        f"the {len(KINDS)} signs of a place: {', '.join(KINDS)}",
+        f"the {len(KINDS)} signs of a domain: {', '.join(KINDS)}",
     ]
     if not table.profile.subnormals:
         found.append("the device flushes subnormals: pairs whose squared distance is subnormal may differ")
@@ -134,13 +134,13 @@ def _legend(table: Table) -> list[str]:
 
 def _reasons(table: Table) -> list[str]:
     """Why cells were refused or failed, each reason once."""
-    places = collections.defaultdict(list)
+    cells_of = collections.defaultdict(list)
     for row, cells in table.lines:
         for cell in cells:
             if cell.reason:
-                where = f"{row.method} {row.dim}D {row.dtype} {cell.place} {cell.kind}"
-                places[_SIGNS[cell.outcome], cell.reason].append(where)
-    return [f"{sign} {_first(where)}: {_short(reason)}" for (sign, reason), where in places.items()]
+                where = f"{row.method} {row.dim}D {row.dtype} {cell.domain} {cell.kind}"
+                cells_of[_SIGNS[cell.outcome], cell.reason].append(where)
+    return [f"{sign} {_first(where)}: {_short(reason)}" for (sign, reason), where in cells_of.items()]
 
 
 def _first(where: list[str]) -> str:

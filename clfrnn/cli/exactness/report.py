@@ -152,8 +152,8 @@ def _line(facts: dict[str, Any]) -> tuple[Row, list[Cell]]:
     """A row and its cells; raises where it is none of the matrix, or not whole."""
     row = Row(method=facts["method"], dim=facts["dim"], dtype=facts["dtype"])
     cells = [Cell(**cell) for cell in facts["cells"]]
-    whole = [(place, kind) for place in row.places for kind in KINDS]
-    if row not in rows() or [(cell.place, cell.kind) for cell in cells] != whole:
+    whole = [(domain, kind) for domain in row.domains for kind in KINDS]
+    if row not in rows() or [(cell.domain, cell.kind) for cell in cells] != whole:
         raise ValueError(f"{row.method} {row.dim}D {row.dtype} is no row of a matrix, or lacks cells")
     for cell in cells:
         if cell.outcome not in get_args(Outcome) or operator.index(cell.pairs) < 0:

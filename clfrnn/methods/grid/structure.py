@@ -96,8 +96,10 @@ class GridStructure(SearchStructure):
         plan, facts = self._plan, self._facts
         grids = None if new.tables.ranks is None else new.tables.grids(plan.sides)
         if grids is not None:
-            layout = self._lay_out(cells_of_systems(plan.grid, grids.cells), plan.binning)
-            images, facts = grids.images, self._facts_of(plan.grid, grids)
+            if grids is not facts.grids:
+                layout = self._lay_out(cells_of_systems(plan.grid, grids.cells), plan.binning)
+                facts = self._facts_of(plan.grid, grids)
+            images = grids.images
         else:
             images = new.tables.images(layout.cells.grid.low, new.bounds)
             if layout.cells.grid is not facts.grid:

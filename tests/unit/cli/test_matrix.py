@@ -14,7 +14,7 @@ from test_cli import run
 from clfrnn.errors import NoDeviceError
 from clfrnn.verify import Case, edges
 from clfrnn.verify.kinds import KINDS
-from clfrnn.verify.matrix import PLACES, Cell, Row, rows, run_row
+from clfrnn.verify.matrix import DOMAINS, Cell, Row, rows, run_row
 from clfrnn.verify.questions import questions
 
 matrix_module, report_module = (
@@ -32,7 +32,7 @@ def only(monkeypatch, *few):
 
 def passed(row):
     """The cells of a row as if it was compared."""
-    return [Cell(place=place, kind=kind, outcome="passed", pairs=7) for place in row.places for kind in KINDS]
+    return [Cell(domain=domain, kind=kind, outcome="passed", pairs=7) for domain in row.domains for kind in KINDS]
 
 
 def test_a_matrix_is_printed_and_written(place, session, monkeypatch, tmp_path):
@@ -52,7 +52,7 @@ def test_a_matrix_is_printed_and_written(place, session, monkeypatch, tmp_path):
     assert device["profile"] == json.loads(json.dumps(session.profile.to_dict()))
     (row,) = device["rows"]
     assert {name: row[name] for name in ("method", "dim", "dtype")} == dataclasses.asdict(ROW)
-    assert [(cell["place"], cell["kind"]) for cell in row["cells"]] == [(a, b) for a in ROW.places for b in KINDS]
+    assert [(cell["domain"], cell["kind"]) for cell in row["cells"]] == [(a, b) for a in ROW.domains for b in KINDS]
     assert all(cell["outcome"] == "passed" and cell["pairs"] > 0 for cell in row["cells"])
     assert len(report.read_text(encoding="utf-8").splitlines()) < 60, "a row has a line of its own"
 
@@ -175,7 +175,7 @@ def test_a_device_without_doubles_refuses_them(session):
 
     cells = run_row(Single(), Row(method="strips", dim=3, dtype="float64"), seed=1, points=40)
 
-    assert len(cells) == len(PLACES) * len(KINDS)
+    assert len(cells) == len(DOMAINS) * len(KINDS)
     assert {(cell.outcome, cell.reason) for cell in cells} == {("refused", "the device has no float64")}
 
 
@@ -219,21 +219,21 @@ def test_every_kind_notices_a_pair_too_many(session):
         assert not list(compare(session, case, asked)), kind
 
 
-def test_questions_of_every_place(session):
-    """Each place has plain questions with pairs, in each dimension; boxes of many dimensions repeat along some axes."""
+def test_questions_of_every_domain(session):
+    """Each domain has plain questions with pairs, in each dimension; boxes of many repeat along some axes."""
     for dim in (1, 2, 3, 5, 12):
         case = Case(method="brute_force", options={}, dim=dim, dtype=np.dtype(np.float32), seed=2, points=60)
         plain = [each for each in questions(session, case) if each.plain]
         row = Row(method="brute_force", dim=dim, dtype="float32")
-        assert {each.place for each in plain} == set(row.places)
-        for place in row.places:
-            assert sum(len(each.expected.indices) for each in plain if each.place == place), (dim, place)
+        assert {each.kind_of_domain for each in plain} == set(row.domains)
+        for domain in row.domains:
+            assert sum(len(each.expected.indices) for each in plain if each.kind_of_domain == domain), (dim, domain)
         assert all(each.where is None and "queries" not in each.domain for each in plain)
 
 
 @pytest.mark.parametrize("path", SWEEPS, ids=lambda path: path.stem)
 def test_reports_on_file_are_whole_and_have_no_failure(path):
-    """Every method, dimension and dtype of the package, by each place and kind: a new one makes them due again."""
+    """Every method, dimension and dtype of the package, by each domain and kind: a new one makes them due again."""
     report = json.loads(path.read_text(encoding="utf-8"))
     assert re.fullmatch(r"[0-9a-f]{7,40}\+?", report["commit"] or "0" * 7)
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", report["date"])
@@ -243,8 +243,8 @@ def test_reports_on_file_are_whole_and_have_no_failure(path):
         found = {Row(**{name: row[name] for name in ("method", "dim", "dtype")}): row for row in device["rows"]}
         assert list(found) == rows(), "made with other methods: nox -s sweep"
         for row, written in found.items():
-            cells = {(cell["place"], cell["kind"]): cell for cell in written["cells"]}
-            assert set(cells) == {(place, kind) for place in row.places for kind in KINDS}, row
+            cells = {(cell["domain"], cell["kind"]): cell for cell in written["cells"]}
+            assert set(cells) == {(domain, kind) for domain in row.domains for kind in KINDS}, row
             for cell in cells.values():
                 assert cell["outcome"] in ("passed", "refused"), (row, cell)
                 assert cell["pairs"] > 0 if cell["outcome"] == "passed" else cell["reason"], (row, cell)

@@ -1,4 +1,4 @@
-"""Parts in turn on the sessions of a search: while one is searched, the next is read and the last is taken."""
+"""Parts in a pipeline on the sessions of a search: while one is searched, the next is read and the last is taken."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from ..host.progress import progress_bar
 from ..runtime.session import Session
 
-__all__ = ["in_turn_on"]
+__all__ = ["pipelined"]
 
 Job = TypeVar("Job")
 Read = TypeVar("Read")
@@ -29,7 +29,7 @@ _LOOK = 0.1
 _END = object()
 
 
-def in_turn_on(
+def pipelined(
     sessions: Sequence[Session],
     jobs: Sequence[Job],
     reading: Callable[[Job], Read],
@@ -57,7 +57,7 @@ def in_turn_on(
     """
     with progress_bar(what, len(jobs), shown=progress) as done:
         if all(session.profile.concurrent for session in sessions):
-            yield from _at_the_same_time(_Turns(sessions, reading, searching), len(sessions), jobs, done)
+            yield from _at_the_same_time(_Pipeline(sessions, reading, searching), len(sessions), jobs, done)
             return
         for session, job in zip(itertools.cycle(sessions), jobs, strict=False):
             yield from searching(session, reading(job))
@@ -65,7 +65,7 @@ def in_turn_on(
 
 
 def _at_the_same_time(
-    turns: _Turns[Job, Read, Result], threads: int, jobs: Sequence[Job], done: Callable[[int], object]
+    pipeline: _Pipeline[Job, Read, Result], threads: int, jobs: Sequence[Job], done: Callable[[int], object]
 ) -> Iterator[Result]:
     """The results of all jobs, which threads make ahead; `done` is called after each job."""
     left = iter(jobs)
@@ -74,7 +74,7 @@ def _at_the_same_time(
 
         def begin(job: Job) -> None:
             results: queue.Queue[Any] = queue.Queue(_WAITING)
-            workers.submit(turns.serve, readers.submit(turns.reading, job), results)
+            workers.submit(pipeline.serve, readers.submit(pipeline.reading, job), results)
             ahead.append(results)
 
         try:
@@ -90,12 +90,12 @@ def _at_the_same_time(
                 for job in itertools.islice(left, 1):
                     begin(job)
         finally:
-            turns.ended.set()
+            pipeline.ended.set()
             readers.shutdown(wait=False, cancel_futures=True)
             workers.shutdown(wait=False, cancel_futures=True)
 
 
-class _Turns(Generic[Job, Read, Result]):
+class _Pipeline(Generic[Job, Read, Result]):
     """The sessions that are free, and what a thread does with one of them."""
 
     def __init__(
