@@ -28,7 +28,8 @@ REPORTS = Path(__file__).resolve().parents[1] / "reports"
 _MODULES = (
     "processors",
     "molecular",
-    "scans",
+    "stand_ins",
+    "open3d_peers",
     "warp_peers",
     "nvalchemi_peers",
     "torch_peers",
@@ -134,8 +135,8 @@ def run(
             for peer in (peer for peer in present if task in peer.tasks):
                 outcome = measure(peer, cloud, reference, task, limit=limit, repeats=repeats)
                 report.outcomes.append(outcome)
-                told = outcome.message if outcome.total is None else f"{1e3 * outcome.total:.3f} ms"
-                click.echo(f"  {task}, {peer.name}: {told}", err=True)
+                shown = outcome.message if outcome.total is None else f"{1e3 * outcome.total:.3f} ms"
+                click.echo(f"  {task}, {peer.name}: {shown}", err=True)
         report.save(output)
     return report
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .machine import Resident, cores
-from .peer import NEAREST, Array, Pairs, Peer, Question, joined
+from .peer import CORE, NEAREST, Array, Pairs, Peer, Question, joined
 
 
 class Host(Peer):
@@ -140,6 +140,33 @@ class ScikitLearn(KdTree):
         return self.tree.kneighbors(self.points, NEAREST)
 
 
+class ScikitLearnDbscan(Host):
+    """sklearn.cluster.DBSCAN."""
+
+    name = "scikit-learn DBSCAN"
+    module = "sklearn.cluster"
+    package = "scikit-learn"
+    dtype = np.float64
+    tasks = ("friends", "dbscan")
+    builds = False
+    remark = "`DBSCAN` with all jobs; with one sample as core, for friends of friends"
+
+    def friends(self) -> Any:
+        """Labels."""
+        return self._labels(1)
+
+    def dbscan(self) -> Any:
+        """Labels."""
+        return self._labels(CORE)
+
+    def _labels(self, least: int) -> Any:
+        return self.library.DBSCAN(eps=self.radius, min_samples=least, n_jobs=-1).fit(self.points).labels_
+
+    def labels_of(self, answer: Any) -> Array:
+        """As they are."""
+        return np.asarray(answer)
+
+
 class Nanoflann(Host):
     """pynanoflann.KDTree."""
 
@@ -163,4 +190,4 @@ class Nanoflann(Host):
         return np.asarray(answer[1]).astype(np.int64)
 
 
-PEERS = (Scipy, ScipyPairs, ScikitLearn, Nanoflann)
+PEERS = (Scipy, ScipyPairs, ScikitLearn, ScikitLearnDbscan, Nanoflann)

@@ -32,7 +32,7 @@ from asv_benches.peers import (
     molecular,
     nvalchemi_peers,
     processors,
-    scans,
+    stand_ins,
     torch_peers,
     warp_peers,
 )
@@ -198,7 +198,7 @@ class Lax(Scipy):
         return distances, rows
 
 
-class Joining(scans.ScikitLearnDbscan):
+class Joining(processors.ScikitLearnDbscan):
     """Takes two clusters for one."""
 
     name = "joining"
@@ -222,7 +222,7 @@ class Mirrored(molecular.Ase):
         return rows, columns, -shifts
 
 
-class Crossing(scans.ScipyLoop):
+class Crossing(stand_ins.ScipyLoop):
     """Takes the last two systems for one."""
 
     name = "crossing"
@@ -232,7 +232,7 @@ class Crossing(scans.ScipyLoop):
         del self.firsts[-2]
 
 
-class Askew(scans.ScipyNormals):
+class Askew(stand_ins.ScipyNormals):
     """Turns a normal."""
 
     name = "askew"

@@ -1,4 +1,4 @@
-"""Peers for clusters and surfaces on CPUs, and what users write of scipy and numpy where no library has the task."""
+"""What users write of scipy and numpy where no library of theirs has the task."""
 
 from __future__ import annotations
 
@@ -6,35 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .peer import AROUND, CORE, NEAREST, Array, Pairs, Question
+from .peer import AROUND, Array, Pairs, Question
 from .processors import Host
-
-
-class ScikitLearnDbscan(Host):
-    """sklearn.cluster.DBSCAN."""
-
-    name = "scikit-learn DBSCAN"
-    module = "sklearn.cluster"
-    package = "scikit-learn"
-    dtype = np.float64
-    tasks = ("friends", "dbscan")
-    builds = False
-    remark = "`DBSCAN` with all jobs; with one sample as core, for friends of friends"
-
-    def friends(self) -> Any:
-        """Labels."""
-        return self._labels(1)
-
-    def dbscan(self) -> Any:
-        """Labels."""
-        return self._labels(CORE)
-
-    def _labels(self, least: int) -> Any:
-        return self.library.DBSCAN(eps=self.radius, min_samples=least, n_jobs=-1).fit(self.points).labels_
-
-    def labels_of(self, answer: Any) -> Array:
-        """As they are."""
-        return np.asarray(answer)
 
 
 class ScipyFriends(Host):
@@ -120,63 +93,4 @@ class ScipyNormals(Host):
         return np.asarray(answer)
 
 
-class Open3D(Host):
-    """open3d, its search of the nearest, clusters and normals."""
-
-    name = "Open3D"
-    module = "open3d"
-    package = "open3d"
-    dtype = np.float64
-    tasks = ("nearest", "friends", "dbscan", "normals")
-    builds = False
-    remark = (
-        "`core.nns.NearestNeighborSearch` in float32; `PointCloud.cluster_dbscan`, with one point as core for friends "
-        "of friends; `PointCloud.estimate_normals`; all threads where it has them"
-    )
-
-    def hold(self, question: Question) -> None:
-        """As a tensor, or as a cloud."""
-        super().hold(question)
-        if question.task == "nearest":
-            self.state = self.library.core.Tensor(np.ascontiguousarray(question.points))
-        else:
-            self.state = self.library.geometry.PointCloud(self.library.utility.Vector3dVector(self.points))
-
-    def nearest(self) -> Any:
-        """Indices and squared distances."""
-        search = self.library.core.nns.NearestNeighborSearch(self.state)
-        search.knn_index()
-        return search.knn_search(self.state, NEAREST)
-
-    def friends(self) -> Any:
-        """Labels."""
-        return self.state.cluster_dbscan(self.radius, 1)
-
-    def dbscan(self) -> Any:
-        """Labels."""
-        return self.state.cluster_dbscan(self.radius, CORE)
-
-    def normals(self) -> Any:
-        """In the cloud."""
-        self.state.estimate_normals(self.library.geometry.KDTreeSearchParamKNN(AROUND))
-        return self.state.normals
-
-    def rows_of(self, answer: Any) -> Array:
-        """The first of the two."""
-        return np.asarray(answer[0].numpy()).astype(np.int64)
-
-    def labels_of(self, answer: Any) -> Array:
-        """As they are."""
-        return np.asarray(answer)
-
-    def normals_of(self, answer: Any) -> Array:
-        """As they are."""
-        return np.asarray(answer)
-
-    def release(self) -> None:
-        """Forget the cloud too."""
-        super().release()
-        self.state = None
-
-
-PEERS = (ScikitLearnDbscan, ScipyFriends, ScipyLoop, ScipyNormals, Open3D)
+PEERS = (ScipyFriends, ScipyLoop, ScipyNormals)
