@@ -27,7 +27,7 @@ __all__ = [
     "space_of_slots",
     "spanning_reaches",
     "table_length",
-    "with_room",
+    "widened",
 ]
 
 #: Distance of slots, in reaches: a query at the edge of an image of its system sees the other edge of it.
@@ -45,9 +45,9 @@ _MOST_ON_AXIS = 2.0**28
 #: Factor by which a side that divides a length still divides it after rounding.
 _WHOLE = 1 + 1e-6
 
-#: The least room around points that move, and what these may leave empty on an axis before they get a closer layout, in
-#: reaches.
-_ROOM, _LEFT_EMPTY = 0.1, 2.0
+#: The least margin around points that move, and what these may leave empty on an axis before they get a closer layout,
+#: in reaches.
+_MARGIN, _LEFT_EMPTY = 0.1, 2.0
 
 #: The share by which a reach that spans a system is larger than it must be.
 _SPARE = 1.01
@@ -130,7 +130,7 @@ class SystemHeights:
         return self.in_box and bool(((low >= mine.low) & (high <= mine.high) & (filled | self.periodic)).all())
 
 
-def with_room(systems: Systems, bounds: SystemBounds, reach: float) -> SystemBounds:
+def widened(systems: Systems, bounds: SystemBounds, reach: float) -> SystemBounds:
     """Wider bounds, so that the layout for them serves points that move on: up to the edges of cells of a reach.
 
     Points that lie in a period have no more than that.
@@ -139,12 +139,12 @@ def with_room(systems: Systems, bounds: SystemBounds, reach: float) -> SystemBou
         return bounds
     heights = SystemHeights(systems, bounds)
     extents = heights.high - heights.low
-    room = np.maximum(_ROOM * reach, 0.49 * (reach - np.fmod(extents, reach)))
-    room = np.minimum(room, extents.max(initial=0.0))  # of a reach far beyond all points
-    first, last = np.full_like(room, -np.inf), np.full_like(room, np.inf)
+    margin = np.maximum(_MARGIN * reach, 0.49 * (reach - np.fmod(extents, reach)))
+    margin = np.minimum(margin, extents.max(initial=0.0))  # of a reach far beyond all points
+    first, last = np.full_like(margin, -np.inf), np.full_like(margin, np.inf)
     np.copyto(first, np.minimum(heights.starts, bounds.low), where=heights.periodic)
     np.copyto(last, np.maximum(heights.starts + systems.facts.lengths, bounds.high), where=heights.periodic)
-    return SystemBounds(np.maximum(bounds.low - room, first), np.minimum(bounds.high + room, last))
+    return SystemBounds(np.maximum(bounds.low - margin, first), np.minimum(bounds.high + margin, last))
 
 
 def spanning_reaches(systems: Systems, heights: SystemHeights, k: int, queries: SystemBounds | None) -> _Numbers:

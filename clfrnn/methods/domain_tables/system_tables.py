@@ -20,7 +20,7 @@ from ...domain.system_layout import (
     lay_out_systems,
     space_of_slots,
     spanning_reaches,
-    with_room,
+    widened,
 )
 from ...domain.systems import Systems, first_far
 from ...errors import InvalidInputError
@@ -100,7 +100,7 @@ class SystemTables(DomainTables):
         found, first_bad = self._arrays.find_bounds(points, "points", self._arrays.members)
         tables = self
         if first_bad != self._first_bad or not self._heights.serve(found, self._reach):
-            heights = SystemHeights(self._arrays.systems, with_room(self._arrays.systems, found, self._reach))
+            heights = SystemHeights(self._arrays.systems, widened(self._arrays.systems, found, self._reach))
             tables = SystemTables(self._arrays, self._reach, heights, first_bad)
         tables.bound(points, bounds)
         return tables
