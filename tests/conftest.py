@@ -567,7 +567,8 @@ def _with_few_declarations(built):
 
     @functools.wraps(built)
     def with_few(programs, source, options):
-        if programs._profile.platform == POCL and (short := with_declarations(source)):
+        on_pocl = programs._profile.platform == POCL
+        if on_pocl and (short := with_declarations(source, programs._device.driver_version)):
             source, options = short, [*options, HEADER_IS_READ]
         return built(programs, source, options)
 

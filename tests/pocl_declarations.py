@@ -6,6 +6,7 @@ program names, PoCL makes the same kernels, byte for byte.
 """
 
 import functools
+import importlib.metadata
 import importlib.util
 import re
 from pathlib import Path
@@ -24,15 +25,21 @@ _EMPTY = re.compile(r"^[ \t]*#[ \t]*if.*\n(?:[ \t]*#[ \t]*pragma.*\n)*[ \t]*#[ \
 _END = "#pragma OPENCL EXTENSION all : disable\n#line 1\n"
 
 
-def with_declarations(source):
+def with_declarations(source, version):
     """The source behind the declarations of the functions that it names, its lines numbered as before.
 
-    None where this PoCL has its header elsewhere. The compiler refuses a function whose name a macro puts together.
+    None where PoCL, whose version is given, is not the wheel's. The compiler refuses a function whose name a macro puts
+    together.
     """
-    if not _header():
-        return None
-    named = frozenset(_NAME.findall(source)) & {function for function, _ in _header()}
-    return _declarations(named) + _END + source
+    functions = _functions(version)
+    return _declarations(functions.intersection(_NAME.findall(source))) + _END + source if functions else None
+
+
+@functools.cache
+def _functions(version):
+    """The names that the header declares, or none where the wheel has another version."""
+    is_wheels = _header() and version.startswith(importlib.metadata.version("pocl-binary-distribution"))
+    return frozenset(function for function, _ in _header() if function) if is_wheels else frozenset()
 
 
 @functools.cache

@@ -127,7 +127,7 @@ def test_the_nearest_of_strays(session, far, include_self):
     assert_rows(clfrnn.nearest(points, 9, include_self=include_self, session=session), expected)
 
 
-PLACES = {
+DOMAINS = {
     "open": {},
     "box": {"box": (1.0, 1.0, 1.0)},
     "slab": {"box": (1.0, 1.0, 1.0), "periodic": (True, False, False)},
@@ -136,19 +136,31 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("method", [*METHODS, "auto"])
-@pytest.mark.parametrize("domain", PLACES)
-def test_the_nearest_of_points_that_coincide(session, method, domain):
-    """The first points of each place serve all of its queries, each of which is left out of its own row."""
+#: How many neighbors of points that coincide, and whether with each point itself.
+WANTED = ((1, False), (6, False), (6, True))
+
+
+@functools.cache
+def coinciding(domain):
+    """Points of which many are in one place, in a domain: the cloud, its queries, and the reference of each."""
     points, rng = cloud("coincident", 3, "float32"), np.random.default_rng(4)
     points[: N // 8, 1] *= np.float32(0)
     points[: N // 16, 1] = -points[: N // 16, 1]  # both zeros are one place
-    given = dict(PLACES[domain])
     queries = points[rng.integers(N, size=40)]
     batches = ({"batch": rng.integers(3, 6, N)}, {"query_batch": rng.integers(3, 7, 40)})
-    given |= batches[0] if domain == "systems" else {}
+    given = {**DOMAINS[domain], **(batches[0] if domain == "systems" else {})}
+    of_queries = {**given, "queries": queries, **(batches[1] if domain == "systems" else {})}
+    own = [reference.nearest(points, k, include_self=include_self, **given) for k, include_self in WANTED]
+    return points, given, own, of_queries, reference.nearest(points, 3, **of_queries)
+
+
+@pytest.mark.parametrize("method", [*METHODS, "auto"])
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_the_nearest_of_points_that_coincide(session, method, domain):
+    """The first points of each place serve all of its queries, each of which is left out of its own row."""
+    points, given, expected, of_queries, expected_of_queries = coinciding(domain)
     asked = {"method": method, "session": tuned(session, nearest={"coincident": 1.0})}
-    for k, include_self in ((1, False), (6, False), (6, True)):
+    for (k, include_self), rows in zip(WANTED, expected, strict=True):
         names, found = launched(
             session,
             lambda k=k, own=include_self: clfrnn.nearest(points, k, include_self=own, vectors=True, **given, **asked),
@@ -156,9 +168,8 @@ def test_the_nearest_of_points_that_coincide(session, method, domain):
         crowded = method != "brute_force" and N >= 500
         if method != "auto":  # which takes brute force for few points of a GPU
             assert ("name_rows" in names) == crowded, names
-        assert_rows(found, reference.nearest(points, k, include_self=include_self, **given))
-    of_queries = {**given, "queries": queries, **(batches[1] if domain == "systems" else {})}
-    assert_rows(clfrnn.nearest(points, 3, **of_queries, **asked), reference.nearest(points, 3, **of_queries))
+        assert_rows(found, rows)
+    assert_rows(clfrnn.nearest(points, 3, **of_queries, **asked), expected_of_queries)
 
 
 def test_places_of_subnormal_numbers(session, dtype):
