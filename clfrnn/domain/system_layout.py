@@ -112,11 +112,19 @@ class SystemHeights:
         self.begin = np.where(self.periodic, self.starts, self.low)
         self.end = np.where(self.periodic, self.starts + facts.lengths, self.high)
         self.far = np.maximum(np.abs(self.low), np.abs(self.high))
-        slack = SLACK / 2 * facts.lengths
-        inside = (self.low >= self.starts - slack) & (self.high <= self.starts + facts.lengths + slack)
+        self._facts, self._bounds = facts, bounds
         #: whether all points lie inside the domains of their systems
-        self.in_box = bool(((~self.periodic | inside) & (self.far <= facts.extents / 2)).all())
-        self._bounds = bounds
+        self.in_box = self._hold(self.low, self.high)
+
+    def inside(self, low: _Numbers, high: _Numbers) -> npt.NDArray[np.bool_]:
+        """Of each system and axis, whether what lies between `low` and `high` leaves no period."""
+        slack = SLACK / 2 * self._facts.lengths
+        within = (low >= self.starts - slack) & (high <= self.starts + self._facts.lengths + slack)
+        return ~self.periodic | within
+
+    def _hold(self, low: _Numbers, high: _Numbers) -> bool:
+        near = np.maximum(np.abs(low), np.abs(high)) <= self._facts.extents / 2
+        return bool((self.inside(low, high) & near).all())
 
     def serve(self, bounds: SystemBounds, reach: float) -> bool:
         """Whether a layout for these heights serves points with `bounds`: they lie within and fill half of each axis.
@@ -127,7 +135,8 @@ class SystemHeights:
         (low, high), mine = bounds, self._bounds
         with np.errstate(invalid="ignore"):  # a system without points
             filled = 2 * (high - low) + _LEFT_EMPTY * reach >= mine.high - mine.low
-        return self.in_box and bool(((low >= mine.low) & (high <= mine.high) & (filled | self.periodic)).all())
+        lies = bool(((low >= mine.low) & (high <= mine.high) & (filled | self.periodic)).all())
+        return lies and (self.in_box or not self._hold(low, high))
 
 
 def widened(systems: Systems, bounds: SystemBounds, reach: float) -> SystemBounds:
@@ -135,15 +144,13 @@ def widened(systems: Systems, bounds: SystemBounds, reach: float) -> SystemBound
 
     Points that lie in a period have no more than that.
     """
-    if not reach:
-        return bounds
     heights = SystemHeights(systems, bounds)
     extents = heights.high - heights.low
     margin = np.maximum(_MARGIN * reach, 0.49 * (reach - np.fmod(extents, reach)))
     margin = np.minimum(margin, extents.max(initial=0.0))  # of a reach far beyond all points
-    first, last = np.full_like(margin, -np.inf), np.full_like(margin, np.inf)
-    np.copyto(first, np.minimum(heights.starts, bounds.low), where=heights.periodic)
-    np.copyto(last, np.maximum(heights.starts + systems.facts.lengths, bounds.high), where=heights.periodic)
+    kept = heights.periodic & heights.inside(heights.low, heights.high)
+    first = np.where(kept, np.minimum(heights.starts, bounds.low), -np.inf)
+    last = np.where(kept, np.maximum(heights.starts + systems.facts.lengths, bounds.high), np.inf)
     return SystemBounds(np.maximum(bounds.low - margin, first), np.minimum(bounds.high + margin, last))
 
 

@@ -57,7 +57,7 @@ def sort_rows(
     size, limit = config.work_group_size, np.int64(capacity)
     if config.tile:
         # Work-items of a launch are counted in int32.
-        part = max(1, _MOST_ITEMS // size) * config.tile
+        part = _MOST_ITEMS // size * config.tile
         for start in range(0, capacity, part):
             here = min(part, capacity - start)
             session.launch_sliced(

@@ -1,6 +1,8 @@
 """Many systems at once: calls of every kind, updates, and what is refused."""
 
+import gc
 import itertools
+import weakref
 
 import numpy as np
 import pyopencl.array as cla
@@ -78,23 +80,56 @@ def test_updates(session, method, on_device):
         assert_same(found, expected)
 
 
-@pytest.mark.parametrize("kind", ["open", "boxes"])
+@pytest.mark.parametrize("kind", ["open", "boxes", "outside"])
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_a_layout_stays_while_points_lie_in_it(session, method, kind):
     """Points that move a little keep their systems' layout; those that leave it, or draw closer, have another."""
-    domain, draw, radius = domains(3)[kind], np.random.default_rng(8), 0.12
+    domain, draw, radius = domains(3).get(kind, {"box": np.full(3, 0.4)}), np.random.default_rng(8), 0.12
     points = (0.1 + 0.5 * cloud(3, np.float32)).astype(np.float32)
     index = clfrnn.build_index(points, radius, method=method, session=session, batch=BATCH, **domain)
-    steps = [0.02, 0.0005, 0.0005, 0.0005, -0.1, 5.0]
-    layouts = []
-    for step in steps:
+    queries, layouts = points[::3] + np.float32(0.01), []
+    near = {"queries": queries, "query_batch": BATCH[::3]}
+    for step in (0.02, 0.0005, 0.0005, 0.0005, -0.1, 5.0):
         moved = points + step * draw.standard_normal(points.shape) if step > 0 else -step * points
         points = moved.astype(np.float32)
         index.update(points)
         layouts.append(structure_of(index).images.tables)
-        assert_same(index.query(**FULL), reference.neighbors(points, radius, batch=BATCH, **domain))
+        expected = reference.neighbors(points, radius, batch=BATCH, **domain)
+        assert_same(index.query(**FULL), expected)
+        assert_counts(index.count(), expected)
+        found = index.nearest(**near, k=3).to_host()
+        nearest = reference.nearest(points, 3, radius=radius, batch=BATCH, **near, **domain)
+        assert np.array_equal(found.indices, nearest.indices)
     kept = [later is earlier for earlier, later in itertools.pairwise(layouts)]
     assert kept == [True, True, True, False, False]
+
+    bad = points.copy()
+    bad[5, 1] = np.nan
+    with pytest.raises(clfrnn.InvalidInputError, match="row 5"):
+        index.update(bad)
+    index.update(points)
+    assert_same(index.query(**FULL), expected)
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_layouts_go_with_their_points(session, method):
+    """No circle of references holds the memory of systems that were laid out anew."""
+    gc.disable()
+    try:
+        index = clfrnn.build_index(cloud(3, np.float32), RADIUS, method=method, session=session, batch=BATCH)
+        held = []
+        for step in range(4):
+            index.update((cloud(3, np.float32) + np.float32(step)).astype(np.float32))
+            index.count()
+            held.append(weakref.ref(structure_of(index).images.tables))
+        assert [each() is not None for each in held].count(True) <= 2, (
+            "the newest, and one that a launch may still read"
+        )
+        index.check()
+        del index
+        assert not any(each() for each in held)
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("method", ["brute_force", "aabb_tree"])

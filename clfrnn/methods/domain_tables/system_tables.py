@@ -55,16 +55,14 @@ def lay_out(session: Session, systems: Systems, points: cla.Array, radius: float
 class SystemTables(DomainTables):
     """Many systems, and the layout of their points: a slot for each in one space, or a grid for each.
 
-    Cost of new points: two passes over these, and a wait for the bounds of each system. Where these lie within those of
-    the points before, the layout stays; another one takes the host about a microsecond for each system.
+    Cost of new points: two passes over these, and a wait for the bounds of each system. Where these lie within those
+    of the layout, it stays; another one takes the host about a microsecond for each system.
     """
 
     def __init__(self, arrays: _SystemArrays, reach: float, heights: SystemHeights, first_bad: int | None) -> None:
         self._arrays, self._reach, self._heights, self._first_bad = arrays, reach, heights, first_bad
         self.domain, self.ranks = arrays.systems, arrays.ranks
         self._packed: tuple[cla.Array, cl.Event] | None = None
-        #: the newest grids and their sides
-        self._grids: tuple[tuple[float, ...], SystemGrids] | None = None
         #: the event of their copy, see :meth:`_SystemArrays.pack`
         self._copy: cl.Event | None = None
 
@@ -140,12 +138,9 @@ class SystemTables(DomainTables):
 
     def grids(self, sides: tuple[float, ...]) -> SystemGrids:
         """See :class:`~.tables.DomainTables`."""
-        if self._grids is None or self._grids[0] != sides:
-            found = lay_out_cells(self._arrays.systems, self._heights, sides, self._reach)
-            table, self._copy = self._arrays.pack(found.tables, found.shapes)
-            images = self._images(table, (0.0,) * len(sides))
-            self._grids = sides, SystemGrids(found.cells, found.wraps_once, images)
-        return self._grids[1]
+        found = lay_out_cells(self._arrays.systems, self._heights, sides, self._reach)
+        table, self._copy = self._arrays.pack(found.tables, found.shapes)
+        return SystemGrids(found.cells, found.wraps_once, self._images(table, (0.0,) * len(sides)))
 
     def bound_systems(self, queries: cla.Array, ranks: np.ndarray[Any, Any]) -> SystemBounds:
         """See :class:`~.tables.DomainTables`; raises where images cannot be distinguished. Waits."""

@@ -40,7 +40,7 @@ class SystemGrids(NamedTuple):
 class DomainTables(abc.ABC):
     """A domain on the device, with what is known of the points that lie in it.
 
-    What it says of points never changes: other points have other tables, which :meth:`find_bounds` makes.
+    What it says of points never changes: :meth:`find_bounds` makes other tables for points of which it is not true.
     """
 
     domain: Domain

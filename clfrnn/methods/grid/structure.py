@@ -94,12 +94,12 @@ class GridStructure(SearchStructure):
     def _place(self, new: NewPoints, layout: Layout) -> tuple[Bins, CellFacts]:
         """Sort new points into the cells of `layout`, or into those of their systems; the structure's bins stay."""
         plan, facts = self._plan, self._facts
-        grids = None if new.tables.ranks is None else new.tables.grids(plan.sides)
-        if grids is not None:
-            if grids is not facts.grids:
+        if new.tables.ranks is not None:
+            if facts.grids is None or facts.grids.images.tables is not new.tables:
+                grids = new.tables.grids(plan.sides)
                 layout = self._lay_out(cells_of_systems(plan.grid, grids.cells), plan.binning)
                 facts = self._facts_of(plan.grid, grids)
-            images = grids.images
+            images = facts.grids.images
         else:
             images = new.tables.images(layout.cells.grid.low, new.bounds)
             if layout.cells.grid is not facts.grid:

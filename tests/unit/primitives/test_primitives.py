@@ -269,8 +269,11 @@ def test_rows_in_several_launches(session, monkeypatch):
     draw = np.random.default_rng(1)
     indices = np.concatenate([draw.permutation(length) for length in lengths]).astype(np.int32)
     sorted_rows = cla.to_device(session.queue, indices)
+    given = {"dim": 3, "real": "float", "by_distance": False, "offset": "int"}
+    given |= {"distances": False, "vectors": False, "shifts": False}
+    _, config = session.planned("primitives/row_sort", plan.plan_row_sort, **given)
     # One tile in a launch, whatever group the compiler leaves.
-    monkeypatch.setattr("clfrnn.primitives.row_sort._MOST_ITEMS", 1)
+    monkeypatch.setattr("clfrnn.primitives.row_sort._MOST_ITEMS", config.work_group_size)
     with session.recorded() as launches:
         sort_rows(
             session,
