@@ -34,7 +34,8 @@ of the radius, in cells of the largest coordinate, where libraries round otherwi
 the nearest may differ in points that are equally far, clusters as such pairs decide and in border points, normals in
 sign, and wholly where two variances are equal or such points decide. How many pairs or points did is in the details. A
 peer for which more than {limit:g} s were foreseen was not run there; a sixteenth of the cloud foretells it, or a 256th
-where a sixteenth would take long already. After the time, in brackets: how many times clfrnn's. The fastest is in bold."""
+where a sixteenth would take long already. After the time, in brackets: how many times clfrnn's. The fastest is in
+bold."""
 
 _DETAILS = """\
 Build and query were waited for one after the other, both were not where a library need not wait. Device time is that
