@@ -7,6 +7,7 @@ Surfaces are those of :mod:`..tools.scans`. Atoms are put beside them, into the 
 from __future__ import annotations
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import click
@@ -17,43 +18,37 @@ from clfrnn.errors import ClfrnnError
 
 from ..tools import scans
 
-#: atoms by name
-ATOMS = {
-    "water": scans.Source(
-        "water in a box", "mdanalysistests==2.11.0", wheel=False, files=("MDAnalysisTests/data/bigbox.gro.bz2",)
-    ),
-    "protein": scans.Source(
-        "a protein in water", "mdanalysistests==2.11.0", wheel=False, files=("MDAnalysisTests/data/adk_oplsaa.gro",)
-    ),
-}
+#: atoms by the names of their clouds: their files in a package
+ATOMS = {"water": "MDAnalysisTests/data/bigbox.gro.bz2", "protein": "MDAnalysisTests/data/adk_oplsaa.gro"}
+PACKAGE = scans.Source("atoms in cells", "mdanalysistests==2.11.0", wheel=False, files=tuple(ATOMS.values()))
 
 #: the scans that peers take
 SURFACES = ("terrain", "mean-cortex")
 
 
-def fetch(name: str) -> Path:
-    """Download the package of a cloud, and write the cloud's file."""
-    if name not in ATOMS:
-        return scans.fetch(name)
-    path = scans.folder() / f"{name}.npz"
-    path.parent.mkdir(parents=True, exist_ok=True)
+def fetch_atoms() -> None:
+    """Download the package of atoms, and write a file for each cloud."""
+    scans.folder().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
-        (atoms,) = scans.unpacked(ATOMS[name], Path(scratch))
-        read = files.read(atoms)
-    cell = 10.0 * np.asarray(read.cell, np.float64)  # .gro files are in nm
-    inside = (10.0 * np.asarray(read.points, np.float64) @ np.linalg.inv(cell)) % 1.0
-    np.savez_compressed(path, points=(inside @ cell).astype(np.float32), cell=cell.astype(np.float32))
-    return path
+        for name, path in zip(ATOMS, scans.unpacked(PACKAGE, Path(scratch)), strict=True):
+            read = files.read(path)
+            cell = 10.0 * np.asarray(read.cell, np.float64)  # .gro files are in nm
+            inside = (10.0 * np.asarray(read.points, np.float64) @ np.linalg.inv(cell)) % 1.0
+            points = (inside @ cell).astype(np.float32)
+            np.savez_compressed(scans.folder() / f"{name}.npz", points=points, cell=cell.astype(np.float32))
 
 
 @click.command()
 def main() -> None:
-    """Fetch all clouds of real data. The terrain needs the extra `las`."""
-    for name in (*ATOMS, *SURFACES):
-        try:
-            click.echo(fetch(name))
-        except (click.ClickException, ClfrnnError) as error:
-            click.echo(f"{name}: left out, as {error}", err=True)
+    """Fetch the clouds of real data that are not there yet. The terrain needs the extra `las`."""
+    for names, get in ((tuple(ATOMS), fetch_atoms), *(((name,), partial(scans.fetch, name)) for name in SURFACES)):
+        if any(scans.missing(name) for name in names):
+            try:
+                get()
+            except (click.ClickException, ClfrnnError) as error:
+                click.echo(f"{', '.join(names)}: left out, as {error}", err=True)
+                continue
+        click.echo(f"{', '.join(names)}: in {scans.folder()}")
 
 
 if __name__ == "__main__":

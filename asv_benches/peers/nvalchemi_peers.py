@@ -1,4 +1,4 @@
-"""nvalchemi-toolkit-ops: its cell list, in open space and in a cell, and the list that it chooses itself."""
+"""nvalchemi-toolkit-ops: its cell list, the list that it chooses itself, and that of all pairs in many systems."""
 
 from __future__ import annotations
 
@@ -115,4 +115,31 @@ class NvalchemiAuto(Nvalchemi):
         return self.lists()
 
 
-PEERS = (Nvalchemi, NvalchemiAuto)
+class NvalchemiBatches(Nvalchemi):
+    """Its list of all pairs of each system."""
+
+    name = "nvalchemi batches"
+    module = "nvalchemiops.torch.neighbors.batch_naive"
+    tasks = ("batches",)
+    remark = (
+        "`batch_naive_neighbor_list`, which compares all pairs of a system, buffers used again; a matrix as wide as "
+        "the longest list, which it was told; an open ball"
+    )
+
+    def prepare(self) -> None:
+        """All buffers."""
+        systems = self.question.batch
+        firsts = np.searchsorted(systems, np.arange(systems[-1] + 2)).astype(np.int32)
+        self.state = {
+            "batch_idx": self.put(systems),
+            "batch_ptr": self.put(firsts),
+            "neighbor_matrix": self.room(self.n, self.width()),
+            "num_neighbors": self.room(self.n),
+        }
+
+    def batches(self) -> Any:
+        """(n, widest) with places at the end of each row that are not used, and (n,) counts."""
+        return self.library.batch_naive_neighbor_list(self.points, self.radius, **self.state)
+
+
+PEERS = (Nvalchemi, NvalchemiAuto, NvalchemiBatches)

