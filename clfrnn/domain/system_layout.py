@@ -148,9 +148,9 @@ def widened(systems: Systems, bounds: SystemBounds, reach: float) -> SystemBound
     extents = heights.high - heights.low
     margin = np.maximum(_MARGIN * reach, 0.49 * (reach - np.fmod(extents, reach)))
     margin = np.minimum(margin, extents.max(initial=0.0))  # of a reach far beyond all points
-    kept = heights.periodic & heights.inside(heights.low, heights.high)
-    first = np.where(kept, np.minimum(heights.starts, bounds.low), -np.inf)
-    last = np.where(kept, np.maximum(heights.starts + systems.facts.lengths, bounds.high), np.inf)
+    held = heights.periodic & heights.inside(heights.low, heights.high)
+    first = np.where(held, np.minimum(heights.starts, bounds.low), -np.inf)
+    last = np.where(held, np.maximum(heights.starts + systems.facts.lengths, bounds.high), np.inf)
     return SystemBounds(np.maximum(bounds.low - margin, first), np.minimum(bounds.high + margin, last))
 
 

@@ -95,11 +95,13 @@ class GridStructure(SearchStructure):
         """Sort new points into the cells of `layout`, or into those of their systems; the structure's bins stay."""
         plan, facts = self._plan, self._facts
         if new.tables.ranks is not None:
-            if facts.grids is None or facts.grids.images.tables is not new.tables:
+            grids = facts.grids
+            if grids is None or grids.images.tables is not new.tables:
                 grids = new.tables.grids(plan.sides)
+                assert grids is not None, "points that have ranks are of many systems"
                 layout = self._lay_out(cells_of_systems(plan.grid, grids.cells), plan.binning)
                 facts = self._facts_of(plan.grid, grids)
-            images = facts.grids.images
+            images = grids.images
         else:
             images = new.tables.images(layout.cells.grid.low, new.bounds)
             if layout.cells.grid is not facts.grid:
