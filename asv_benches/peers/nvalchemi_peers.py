@@ -21,7 +21,7 @@ class Nvalchemi(Torch):
     remark = (
         "`build_cell_list` and `query_cell_list`, buffers used again, sorted path; up to four cells a point, as its "
         "default of 524,288 makes cells of four radii in large sparse clouds; a matrix as wide as the longest list, "
-        "which it was told, with shifts; an open ball; no counts alone"
+        "which it was told, with shifts; radius excluded; no counts alone"
     )
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class NvalchemiAuto(Nvalchemi):
     tasks = ("lists", "cells", "batches")
     remark = (
         "`prepare_neighbor_list` once, which chooses the method and makes the buffers, and `neighbor_list` with its "
-        "state; a matrix as wide as the longest list, which it was told, with shifts in a cell; an open ball; no "
+        "state; a matrix as wide as the longest list, which it was told, with shifts in a cell; radius excluded; no "
         "counts alone"
     )
 
@@ -123,7 +123,7 @@ class NvalchemiBatches(Nvalchemi):
     tasks = ("batches",)
     remark = (
         "`batch_naive_neighbor_list`, which compares all pairs of a system, buffers used again; a matrix as wide as "
-        "the longest list, which it was told; an open ball"
+        "the longest list, which it was told; radius excluded"
     )
 
     def prepare(self) -> None:

@@ -142,8 +142,8 @@ class TorchCluster(Torch):
     package = "torch-cluster"
     tasks = ("lists", "nearest", "batches")
     remark = (
-        "`radius_graph`, told the longest list, and `knn_graph`; compares all pairs of a system on CUDA; an open ball; "
-        "no counts alone"
+        "`radius_graph`, told the longest list, and `knn_graph`; compares all pairs of a system on CUDA; "
+        "radius excluded; no counts alone"
     )
 
     def hold(self, question: Question) -> None:

@@ -63,7 +63,7 @@ class SystemTables(DomainTables):
         self._arrays, self._reach, self._heights, self._first_bad = arrays, reach, heights, first_bad
         self.domain, self.ranks = arrays.systems, arrays.ranks
         self._packed: tuple[cla.Array, cl.Event] | None = None
-        #: the event of their copy, see :meth:`_SystemArrays.pack`
+        #: the event of the copy of the newest grids, see :meth:`_SystemArrays.pack`
         self._copy: cl.Event | None = None
 
     @property
