@@ -173,11 +173,13 @@ def pytest_collection_modifyitems(config, items):
 def left_out(items, *, whole):
     """The tests that a run leaves out, a whole one or a usual one.
 
-    Which cases are drawn follows from their names, and differs between tests that have the same parameters.
+    Which cases are drawn follows from their names, and differs between tests that have the same parameters. Of a test
+    in several kinds of spaces, as many are drawn as if it were one for each kind.
     """
     cases, left = {}, set()
     for item in sorted(items, key=lambda item: zlib.crc32(item.nodeid.encode())):
-        cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        space = getattr(getattr(item, "callspec", None), "params", {}).get("space", "")
+        cases.setdefault((item.nodeid.partition("[")[0], str(space).partition(".")[0]), []).append(item)
     for found in cases.values():
         if found[0].get_closest_marker("product"):
             left.update(found[-(-len(found) // (SHARE if whole else FEWER * SHARE)) :])
@@ -199,7 +201,8 @@ def program_of(item):
     way = params.get("way", params.get("method"))
     method = WAYS[way][0] if isinstance(way, str) and way in WAYS else ""
     half = sum(name < method for name in METHODS) + (params.get("dim") == 3) + (params.get("dtype") is np.float64)
-    return half % 2, zlib.crc32(repr([callspec.indices.get(name) for name in COMPILED]).encode())
+    indices = {**callspec.indices, "scene": callspec.indices.get("scene", callspec.indices.get("space"))}
+    return half % 2, zlib.crc32(repr([indices.get(name) for name in COMPILED]).encode())
 
 
 def repeated(cases, *, paired):
@@ -283,6 +286,12 @@ def pytest_runtest_protocol(item):
 def way(request):
     """A method and its options."""
     return WAYS[request.param]
+
+
+@pytest.fixture(params=sorted(METHODS))
+def method(request):
+    """Each method once, where its options make no difference."""
+    return request.param
 
 
 @pytest.fixture(params=sorted(RECORDED))
@@ -448,6 +457,15 @@ def as_gpu(session):
     if session.profile.kind == "gpu":
         return session
     return own_session(session, kind="gpu", fma=True)
+
+
+def arranged_as_gpu(session, method=None):
+    """The device as a GPU, for tests that run on the device as it is, too."""
+    if takes_long_as_gpu(session, method):
+        pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
+    if session.profile.kind == "gpu":
+        pytest.skip("every other test runs in the arrangement for a GPU")
+    return as_gpu(session)
 
 
 @functools.cache

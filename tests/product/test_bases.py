@@ -10,7 +10,6 @@ import clfrnn
 from clfrnn import reference
 from clfrnn.arrays import REAL_OF
 from clfrnn.domain.lattice import periodic_cell
-from clfrnn.methods import METHODS
 
 #: How many random cases each call draws: thousands where somebody asks for them.
 CASES = int(os.environ.get("CLFRNN_TEST_BASES", "6"))
@@ -66,7 +65,6 @@ def draw(seed, dim, dtype):
 
 @pytest.mark.product
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("method", sorted(METHODS))
 def test_random_bases(session, method, dim, dtype, call):
     for seed in range(CASES):
         points, queries, radius, known, rng = draw(seed, dim, dtype)
@@ -98,7 +96,6 @@ def test_random_bases(session, method, dim, dtype, call):
 
 
 @pytest.mark.product
-@pytest.mark.parametrize("method", sorted(METHODS))
 def test_systems_with_cells_of_their_own(session, method, dim, dtype):
     """Some of them reduced, some not, some open."""
     rng = np.random.default_rng(9)
@@ -122,7 +119,6 @@ def test_systems_with_cells_of_their_own(session, method, dim, dtype):
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("method", sorted(METHODS))
 def test_a_cubic_lattice_sheared_by_eight_lengths(session, method):
     """The shifts count the sheared vectors; indices and distances are those of the cube."""
     if not session.profile.fp64:

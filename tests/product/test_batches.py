@@ -7,11 +7,10 @@ import weakref
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, assert_counts, assert_same, counts_of, structure_of
+from conftest import FULL, assert_counts, assert_same, structure_of
 
 import clfrnn
 from clfrnn import reference
-from clfrnn.methods import METHODS
 
 N, SYSTEMS = 90, 5
 RADIUS = 0.4
@@ -37,51 +36,7 @@ def domains(dim):
     }
 
 
-@pytest.mark.product
-@pytest.mark.parametrize("kind", ["open", "box", "boxes", "cells"])
-@pytest.mark.parametrize("method", sorted(METHODS))
-def test_other_calls(session, method, dim, dtype, kind):
-    """The k nearest, conditions and functions of users; test_laws.py has lists, counts and the nearest."""
-    domain, points = domains(dim)[kind], cloud(dim, dtype)
-    queries = cloud(dim, dtype, len(QUERY_BATCH)) + dtype.type(0.3)
-    known = {"batch": BATCH, **domain}
-    index = clfrnn.build_index(points, RADIUS, method=method, session=session, **known)
-    nearest = reference.nearest(points, 4, radius=RADIUS, queries=queries, query_batch=QUERY_BATCH, **known)
-    found = index.nearest(queries, k=4, query_batch=QUERY_BATCH, vectors=True).to_host()
-    assert np.array_equal(found.indices, nearest.indices)
-    assert np.array_equal(found.vectors, nearest.vectors)
-    far = reference.neighbors(points, RADIUS, where=lambda i, j, d2, dx, shift: (j - i) % 2 == 1, **known)
-    assert_same(index.query(where=clfrnn.Condition("(j - i) & 1"), **FULL), far)
-    many = clfrnn.NeighborFunction(
-        arguments="global int *counts", state="int n = 0;", per_neighbor="++n;", finish="counts[i] = n;"
-    )
-    counts = index.zeros(N, np.int32)
-    index.visit(many, counts=counts)
-    assert np.array_equal(counts.get(), counts_of(reference.neighbors(points, RADIUS, **known)))
-
-
-@pytest.mark.parametrize("method", sorted(METHODS))
-@pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
-def test_updates(session, method, on_device):
-    """Points move far, and boxes change; earlier lists stay as they are."""
-    domain = domains(3)["cells"]
-    index = clfrnn.build_index(cloud(3, np.float32), RADIUS, method=method, session=session, batch=BATCH, **domain)
-    held = []
-    for step in range(4):
-        points = (cloud(3, np.float32) * (1 + step) - step**2).astype(np.float32)
-        cells = domain["cell"] * (1 + 0.2 * (step % 2))
-        index.update(cla.to_device(session.queue, points) if on_device else points, cell=cells if step else None)
-        now = domain["cell"] if not step else cells
-        expected = reference.neighbors(points, RADIUS, batch=BATCH, cell=now)
-        held.append((index.query(**FULL), expected))
-        assert_counts(index.count(), expected)
-    index.check()
-    for found, expected in held:
-        assert_same(found, expected)
-
-
 @pytest.mark.parametrize("kind", ["open", "boxes", "outside"])
-@pytest.mark.parametrize("method", sorted(METHODS))
 def test_a_layout_stays_while_points_lie_in_it(session, method, kind):
     """Points that move a little keep their systems' layout; those that leave it, or draw closer, have another."""
     domain, draw, radius = domains(3).get(kind, {"box": np.full(3, 0.4)}), np.random.default_rng(8), 0.12
@@ -111,7 +66,6 @@ def test_a_layout_stays_while_points_lie_in_it(session, method, kind):
     assert_same(index.query(**FULL), expected)
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
 def test_layouts_go_with_their_points(session, method):
     """No circle of references holds the memory of systems that were laid out anew."""
     gc.disable()
@@ -132,18 +86,7 @@ def test_layouts_go_with_their_points(session, method):
         gc.enable()
 
 
-@pytest.mark.parametrize("method", ["brute_force", "aabb_tree"])
-@pytest.mark.parametrize("dim", [1, 4, 5, 12])
-def test_dimensions(session, method, dim):
-    points = cloud(dim, np.float32)
-    for domain in ({}, {"box": np.full(dim, 1.2), "periodic": [True] + [False] * (dim - 1)}):
-        known = {"batch": BATCH, **domain}
-        expected = reference.neighbors(points, 0.5, **known)
-        assert_same(clfrnn.search(points, 0.5, method=method, session=session, **FULL, **known), expected)
-
-
 @pytest.mark.core
-@pytest.mark.parametrize("method", sorted(METHODS))
 def test_k_nearest_however_far(session, method):
     """Rows are as long as systems are, and systems do not see each other, however far apart their points are."""
     points = cloud(3, np.float32) * 10 ** (BATCH % 5)[:, None].astype(np.float32)
@@ -261,15 +204,6 @@ def test_refused_later(session):
         plain.count(np.zeros((1, 2), np.float32), query_batch=[0])
 
 
-def test_not_finite(session):
-    points = np.zeros((4, 2), np.float32)
-    index = clfrnn.build_index(points, 1, batch=[0, 0, 1, 1], session=session)
-    points[2, 1] = np.nan
-    index.update(cla.to_device(session.queue, points))
-    with pytest.raises(clfrnn.InvalidInputError, match="points.*row 2"):
-        index.check()
-
-
 @pytest.mark.parametrize("method", ["strips", "brute_force"])
 def test_an_update_that_fails(session, method, monkeypatch):
     """The index has its old points, which lie outside of their boxes, and finds their neighbors."""
@@ -324,7 +258,6 @@ def test_boxes_of_systems(session, name):
         assert reference.neighbors(points, 0.3, **known).offsets[-1] == pairs
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
 def test_updates_to_another_batch(session, method):
     """Other numbers of points and systems, none included, in one box for all and in a box of each."""
     draw = np.random.default_rng(5)

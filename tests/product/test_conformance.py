@@ -1,20 +1,40 @@
-"""The exactness contract, as one product: way of searching x device x dimension x dtype, against the reference.
+"""The exactness contract, as one product: way of searching x space x device x dimension x dtype, against the reference.
 
-Clouds are many here and what is asked of them is little; every kind of question is in test_laws.py.
+Clouds and spaces are many here and what is asked of them is little; every kind of question is in test_laws.py. What one
+kind of space has alone is in test_periodic.py, test_cells.py and test_batches.py.
 """
 
 import functools
+import itertools
 
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import FULL, POINTS, WAYS, assert_counts, assert_same, structure_of, truth
+from conftest import (
+    FULL,
+    POINTS,
+    arranged_as_gpu,
+    assert_counts,
+    assert_nearest,
+    assert_same,
+    counts_of,
+    joined,
+    rows_of,
+    structure_of,
+    truth,
+)
+from spaces import ALL_CELLS, SYSTEMS, assert_rows, build, search, space_of, spaces
 
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.verify import Case, edge_cloud
 
-pytestmark = [pytest.mark.core, pytest.mark.optimized]
+CORE = ("open", "box")
+
+
+@pytest.fixture
+def space(request, dim):
+    return space_of(request.param, dim)
 
 
 def radius_for(points, neighbors=12):
@@ -24,30 +44,30 @@ def radius_for(points, neighbors=12):
     return float((neighbors / (max(n, 2) * ball)) ** (1 / dim))
 
 
-def search(points, radius, way, session, **asked):
-    """The list with all columns: what asks alike shares the programs."""
-    method, options = way
-    return clfrnn.search(points, radius, method=method, session=session, **FULL, **asked, **options)
+# --- clouds ---------------------------------------------------------------------------------------------------------
 
 
 @functools.cache
-def sampled(name, dim, dtype):
+def sampled(name, space, dtype):
     """A cloud, a radius for it, and the reference, computed once for all ways."""
-    many = POINTS // 3 if name == "multiscale" else POINTS  # of which nearly all are neighbors of each other
-    points = clouds.CLOUDS[name](many, dim, dtype=dtype, seed=7)
-    radius = radius_for(points)
-    return points, radius, reference.neighbors(points, radius)
+    # Of the points of one cloud nearly all are neighbors of each other.
+    points = clouds.CLOUDS[name](
+        space.number // (3 if name == "multiscale" and space.kind == "open" else 1), space.dim, dtype=dtype, seed=7
+    )
+    radius = space.short if space.repeats else radius_for(points)
+    return points, radius, reference.neighbors(points, radius, **space.domain)
 
 
+@spaces("open", "box", core=CORE)
 @pytest.mark.parametrize("cloud", sorted(clouds.CLOUDS))
-def test_every_cloud(session, way, dim, dtype, cloud):
-    points, radius, expected = sampled(cloud, dim, dtype)
+def test_every_cloud(session, way, space, dtype, cloud):
+    points, radius, expected = sampled(cloud, space, dtype)
 
-    found = search(points, radius, way, session)
-
-    assert_same(found, expected)
+    assert_same(space.search(session, way, points, radius), expected)
 
 
+@pytest.mark.core
+@pytest.mark.optimized
 @pytest.mark.parametrize("n", [0, 1, 2, 63, 64, 65, 127, 129])
 def test_few_points(session, way, dim, dtype, n):
     """Lists of indices alone, as most are."""
@@ -60,75 +80,53 @@ def test_few_points(session, way, dim, dtype, n):
     assert found.distances is found.vectors is found.shifts is None
 
 
+def far_apart(uniform):
+    return np.where(np.arange(len(uniform))[:, None] % 2, uniform, uniform + 1e6)
+
+
+def decades(uniform):
+    rng = np.random.default_rng(5)
+    return rng.standard_normal(uniform.shape) * 10.0 ** rng.uniform(-6, 3, (len(uniform), 1))
+
+
+#: Clouds on which careless code fails, of a uniform one in single and in double precision, and a radius for each.
+DEGENERATE = {
+    "coincident": (lambda x: np.full_like(x[:300], 0.3), 0.1),
+    "coincident, radius zero": (lambda x: clouds.duplicates(*x.shape, dtype=x.dtype), 0.0),
+    "collinear": (lambda x: x * np.eye(1, x.shape[1], x.shape[1] - 1), 0.02),
+    "lattice": (lambda x: clouds.lattice(*x.shape, dtype=x.dtype), None),
+    "decades": (decades, 0.01),
+    "far": (lambda x: x + (1e6 if x.dtype == np.float32 else 1e14), 0.25),
+    "negative": (lambda x: x - x.dtype.type(0.5), 0.09),
+    "outlier": (lambda x: np.where(np.arange(len(x))[:, None] == len(x) // 2, 1e6, x), 0.09),
+    "clusters far apart": (far_apart, 0.3),
+    "huge extent, tiny radius": (lambda x: (x - 0.5) * 1e30, 1e-6),
+    "tiny": (lambda x: x * 1e-15, 1e-16),
+    "everything in reach": (lambda x: x[:250], 3.0),
+    "squares that vanish": (lambda x: x[:200] * (1e-30 if x.dtype == np.float32 else 1e-200), 0.0),
+}
+
+
 @functools.cache
-def degenerate_truth(name, dim, dtype):
+def degenerate(name, dim, dtype):
     """Such a cloud, its radius, and the reference, computed once for all ways."""
-    points, radius = degenerate(name, min(POINTS, 700), dim, dtype)
+    make, radius = DEGENERATE[name]
+    points = make(clouds.uniform(min(POINTS, 700), dim, dtype=dtype, seed=3)).astype(dtype)
+    radius = float(np.diff(np.unique(points[:, 0]))[0]) if radius is None else radius
     return points, radius, reference.neighbors(points, radius)
 
 
-def degenerate(name, n, dim, dtype):
-    """Clouds on which careless code fails, with a radius for each."""
-    uniform = clouds.uniform(n, dim, dtype=dtype, seed=3)
-    if name == "coincident":
-        return np.full((min(n, 300), dim), 0.3, dtype), 0.1
-    if name == "coincident, radius zero":
-        return clouds.duplicates(n, dim, dtype=dtype), 0.0
-    if name == "collinear":
-        return uniform * np.eye(1, dim, dim - 1, dtype=dtype), 0.02
-    if name == "lattice":
-        points = clouds.lattice(n, dim, dtype=dtype)
-        return points, float(np.diff(np.unique(points[:, 0]))[0])
-    if name == "decades":
-        rng = np.random.default_rng(5)
-        return (rng.standard_normal((n, dim)) * 10.0 ** rng.uniform(-6, 3, (n, 1))).astype(dtype), 0.01
-    if name == "far":
-        return uniform + dtype.type(1e6 if dtype == np.float32 else 1e14), 0.25
-    if name == "negative":
-        return uniform - dtype.type(0.5), radius_for(uniform)
-    if name == "outlier":
-        uniform[n // 2] = 1e6
-        return uniform, radius_for(uniform)
-    if name == "clusters far apart":
-        uniform[::2] += dtype.type(1e6)
-        return uniform, 0.3
-    if name == "huge extent, tiny radius":
-        return (uniform - dtype.type(0.5)) * dtype.type(1e30), 1e-6
-    if name == "tiny":
-        return uniform * dtype.type(1e-15), 1e-16
-    if name == "everything in reach":
-        return uniform[:250], 3.0
-    if name == "squares that vanish":
-        return uniform[:200] * dtype.type(1e-30 if dtype == np.float32 else 1e-200), 0.0
-    raise AssertionError(name)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "coincident",
-        "coincident, radius zero",
-        "collinear",
-        "lattice",
-        "decades",
-        "far",
-        "negative",
-        "outlier",
-        "clusters far apart",
-        "huge extent, tiny radius",
-        "tiny",
-        "everything in reach",
-        "squares that vanish",
-    ],
-)
+@pytest.mark.core
+@pytest.mark.optimized
+@pytest.mark.parametrize("name", DEGENERATE)
 def test_degenerate_clouds(session, way, dim, dtype, name):
-    points, radius, expected = degenerate_truth(name, dim, dtype)
+    points, radius, expected = degenerate(name, dim, dtype)
 
-    found = search(points, radius, way, session)
-
-    assert_same(found, expected)
+    assert_same(search(points, radius, way, session), expected)
 
 
+@pytest.mark.core
+@pytest.mark.optimized
 @pytest.mark.parametrize("far", [False, True], ids=["held", "wrapped"])
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_on_cell_edges(session, way, dim, dtype, seed, far):
@@ -136,7 +134,7 @@ def test_pairs_on_cell_edges(session, way, dim, dtype, seed, far):
     case = Case(method=way[0], options=way[1], dim=dim, dtype=dtype, seed=seed, points=max(POINTS, 1200))
     points = edge_cloud(session, case, radius=radius, seed=seed, far=far)
     expected = reference.neighbors(points, radius)
-    grid = structure_of(clfrnn.build_index(points, radius, method=way[0], session=session, **way[1])).cell_grid
+    grid = structure_of(build(points, radius, way, session)).cell_grid
 
     # The cells of FENNS follow what a sample tells of these very points, on a GPU in small clouds as well.
     if grid is not None and not (way[0] == "fenns" and (far or session.profile.kind == "gpu")):
@@ -147,41 +145,164 @@ def test_pairs_on_cell_edges(session, way, dim, dtype, seed, far):
     assert_same(search(points, radius, way, session), expected)
 
 
-def test_foreign_queries_far_away_and_none(session, way, dim, dtype):
-    points = clouds.uniform(200, dim, dtype=dtype, seed=1)
-    far = np.full((3, dim), 1e20, dtype)
-
-    assert search(points, 0.1, way, session, queries=far).num_pairs == 0
-    assert len(search(points, 0.1, way, session, queries=far[:0])) == 0
-    assert len(search(points[:0], 0.1, way, session, queries=far)) == 3
+# --- spaces ---------------------------------------------------------------------------------------------------------
 
 
-def test_updates(session, way, dim, dtype):
-    """Points may go anywhere between two steps, out of the box and back."""
-    rng = np.random.default_rng(10)
-    points = clouds.uniform(min(POINTS, 600), dim, dtype=dtype, seed=10)
-    radius = radius_for(points)
-    index = clfrnn.build_index(points, radius, method=way[0], session=session, **way[1])
-    held = index.query(**FULL)
-    first = truth(points, radius)
-    for step in range(5):
-        points = (points + rng.normal(0, 0.2, points.shape)).astype(dtype)
-        if step == 2:
-            points = points * dtype.type(40)
-        if step == 3:
-            points = points / dtype.type(400)
+@spaces("box", *ALL_CELLS, *SYSTEMS, core=("box", "cell"))
+@pytest.mark.parametrize("reach", ["short", "long"])
+def test_points_anywhere(session, way, space, dtype, reach):
+    """Inside, on the faces, and far away; a long radius is beyond half of a box, and beyond the whole of some."""
+    many, radii = (space.number, (space.short,)) if reach == "short" else (18, space.long)
+    places = [(many, 0, False), (many, 0, True), (many, space.far, False), (1, 1, False), (2, 1, True)]
+    for radius, (n, far, faces) in itertools.product(radii, places):
+        points = space.points(max(n, 5) if space.kind == "systems" else n, dtype, far=far, faces=faces)
+        expected = space.truth(points, radius)
 
-        assert index.update(points) is None
+        found = space.search(session, way, points, radius)
 
-        assert_same(index.query(**FULL), truth(points, radius))
+        assert_same(found, expected)
+        assert not space.repeats or found.shifts.shape == (found.num_pairs, space.dim)
+        if space.kind == "box":
+            assert n < 18 or abs(expected.shifts).max() > far / 2
+            assert (rows_of(expected) == expected.indices).any() == (radius >= 1), "images of the query itself"
+
+
+@spaces("box", *ALL_CELLS, core=("box", "cell"))
+def test_every_subset_of_axes(session, method, space):
+    """Lengths of other axes and other vectors never change results, whatever they are."""
+    (given, whole), points = next(iter(space.domain.items())), space.points(space.number // 2, np.float32, far=2)
+    for flags in itertools.product([True, False], repeat=space.dim):
+        for other in (0.0, np.nan, -3.0, np.inf) if any(flags) and not all(flags) else (1.0,) if any(flags) else ():
+            kept = np.array(flags) if given == "box" else np.array(flags)[:, None]
+            domain = {given: np.where(kept, whole, other), "periodic": flags}
+            expected = truth(points, 2 * space.short, **{given: np.where(kept, whole, 1.0), "periodic": flags})
+            assert not expected.shifts[:, ~np.array(flags)].any()
+            assert_same(search(points, 2 * space.short, (method, {}), session, **domain), expected)
+
+
+@spaces("open", "box", *ALL_CELLS, *SYSTEMS, core=CORE)
+def test_foreign_queries(session, way, space, dtype):
+    """Nothing is self, wherever the queries lie; none of them, and some among no points."""
+    points = space.points(min(space.number, 200), dtype)
+    near, far = space.points(50, dtype, seed=2, far=1), space.points(6, dtype, seed=3, far=space.far)
+    queries = np.concatenate([near, far, points[:20]])
+    expected = space.truth(points, 2 * space.short, queries=queries)
+
+    assert_same(space.search(session, way, points, 2 * space.short, queries=queries), expected)
+    assert_same(space.search(session, way, points, 2 * space.short, queries=queries, include_self=True), expected)
+    assert len(space.search(session, way, points, 2 * space.short, queries=queries[:0])) == 0
+    none = space.search(session, way, points[:0], 2 * space.short, queries=queries)
+    assert none.to_host().counts.tolist() == [0] * len(queries)
+
+
+@spaces(*ALL_CELLS, *SYSTEMS)
+def test_counts_and_nearest(session, way, space, dtype):
+    """Of an index, whose points lie in the space or far away; queries lie anywhere, and have radii of their own."""
+    (reach,) = space.long
+    for far in (0, 9):
+        points = space.points(space.number, dtype, far=far)
+        queries = space.points(space.number // 2, dtype, seed=8, far=30)
+        asked = space.asked(len(queries))
+        radii = np.random.default_rng(2).uniform(0, reach, len(queries)).astype(dtype)
+        index = space.index(session, way, points, reach)
+        for radius in (space.short, reach):
+            own, foreign = space.truth(points, radius), space.truth(points, radius, queries=queries)
+            assert_counts(index.count(radius=radius), own)
+            assert_nearest(index.nearest(radius=radius), own)
+            assert_counts(index.count(queries, radius=radius, **asked), foreign)
+            assert_nearest(index.nearest(queries, radius=radius, **asked), foreign)
+        expected = space.truth(points, radii, queries=queries)
+        assert_counts(index.count(queries, radius=radii, **asked), expected)
+        assert_same(index.query(queries, radius=radii, **asked, **FULL), expected)
+
+
+@spaces(*ALL_CELLS, *SYSTEMS)
+def test_k_nearest_and_conditions(session, method, space, dtype):
+    """Within a radius and without one, of points and of queries; more than there are; and by parity of the numbers."""
+    points = space.points(space.number, dtype, far=2)
+    queries = space.points(space.number // 3, dtype, seed=2, far=4)
+    known, foreign = space.known(len(points)), {"queries": queries, **space.asked(len(queries))}
+    asked = {"method": method, "session": session, "vectors": True, **known}
+    for k, radius in ((5, 0.2), (5, 0.9), (5, None), (len(points) + 20, None)):
+        if k > len(points) and space.name in ("systems.open", "systems.boxes"):
+            continue  # not as many, or far away: images in one direction
+        for given in ({}, foreign):
+            found = clfrnn.nearest(points, k, radius=radius, **given, **asked)
+            assert_rows(found, reference.nearest(points, k, radius=radius, **given, **known))
+    where, met = (
+        clfrnn.Condition("dx.x > 0 && ((j - i) & 1)"),
+        lambda i, j, d2, dx, s: (dx[:, 0] > 0) & ((j - i) % 2 == 1),
+    )
+    if space.kind == "cell":
+        where = clfrnn.Condition("dx.x > 0 && (shift.x + shift.y) % 2 == 0")
+        met = lambda i, j, d2, dx, s: (dx[:, 0] > 0) & ((s[:, 0] + s[:, 1]) % 2 == 0)  # noqa: E731
+    index = space.index(session, (method, {}), points, 0.7)
+    expected = reference.neighbors(points, 0.7, where=met, **known)
+    assert_same(index.query(where=where, **FULL), expected)
+    assert_counts(index.count(where=where), expected)
+    assert_rows(
+        index.nearest(k=4, where=where, vectors=True), reference.nearest(points, 4, radius=0.7, where=met, **known)
+    )
+
+
+@spaces("box", *ALL_CELLS, *SYSTEMS)
+def test_user_functions(session, method, space):
+    """See the shifts, and the differences of which the squares are added."""
+    points, axes, n = space.points(space.number // 2, np.float32, far=1), "xyz"[: space.dim], space.number // 2
+    expected = space.truth(points, 2 * space.short)
+    sums = clfrnn.NeighborFunction(
+        arguments="global int *shifts, global real *last, global int *wrong",
+        state=f"int {', '.join(f's{a} = 0' for a in axes)}, bad = 0; real far = 0;",
+        per_neighbor=" ".join(f"s{a} += shift.{a} * (j + 1);" for a in axes)
+        + f" bad += d2 != {' + '.join(f'dx.{a} * dx.{a}' for a in axes)}; far = fmax(far, d2);",
+        finish=" ".join(f"shifts[{space.dim} * i + {k}] = s{a};" for k, a in enumerate(axes))
+        + " last[i] = far; wrong[i] = bad;",
+    )
+    shifts = cla.zeros(session.queue, (n, space.dim), np.int32)
+    last, wrong = cla.zeros(session.queue, n, np.float32), cla.zeros(session.queue, n, np.int32)
+
+    space.index(session, (method, {}), points, 2 * space.short).visit(sums, shifts=shifts, last=last, wrong=wrong)
+
+    total, farthest = np.zeros((n, space.dim), np.int64), np.zeros(n, np.float32)
+    if space.repeats:
+        np.add.at(total, rows_of(expected), expected.shifts * (expected.indices[:, None] + 1))
+    np.maximum.at(farthest, rows_of(expected), expected.squares)
+    assert farthest.any()
+    assert np.array_equal(shifts.get(), total)
+    assert np.array_equal(last.get(), farthest)
+    assert not wrong.get().any()
+
+
+# --- updates --------------------------------------------------------------------------------------------------------
+
+
+@spaces("open", "box", "torus", *ALL_CELLS, *SYSTEMS, core=CORE)
+@pytest.mark.parametrize("where", ["host", "device"])
+def test_updates(session, way, space, dtype, where):
+    """Points go anywhere between two steps and come back, and the domain may change; earlier lists stay as they are."""
+    (points, _), *steps = space.steps(dtype)
+    radius, known = 2 * space.short, space.known(len(points))
+    index = build(points, radius, way, session, **known)
+    held, first = index.query(**FULL), truth(points, radius, **known)
+    for points, changed in steps:
+        assert index.update(points if where == "host" else cla.to_device(session.queue, points), **changed) is None
+
+        known |= changed
+        expected = truth(points, radius, **known)
+        assert_counts(index.count(), expected), "before the device has told where points lie"
+        assert_same(index.query(**FULL), expected)
+        assert_counts(index.count(), expected), "and after it"
     assert index.last_update == "rebuilt" or way[0] == "aabb_tree"
+    index.check()
     assert_same(held, first)
 
 
+@pytest.mark.core
+@pytest.mark.optimized
 def test_updates_far_beyond_the_cells(session, way, dim, dtype):
     """Device arrays are binned before their box is known: coordinates may then lie beyond every integer."""
     rng = np.random.default_rng(20)
-    index = clfrnn.build_index(rng.random((400, dim)).astype(dtype), 0.1, method=way[0], session=session, **way[1])
+    index = build(rng.random((400, dim)).astype(dtype), 0.1, way, session)
     for cells in (2.0**29, 2.0**31, 2.0**40, -(2.0**31)):
         points = (0.1 * cells + rng.uniform(-0.4, 0.4, (400, dim))).astype(dtype)
 
@@ -190,20 +311,89 @@ def test_updates_far_beyond_the_cells(session, way, dim, dtype):
         assert_counts(index.count(), truth(points, 0.1))
 
 
-# --- dimensions -------------------------------------------------------------------------------------------------------
+@spaces("box", *ALL_CELLS, *SYSTEMS, core=CORE)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_device_rows_that_are_not_finite(session, method, space, bad):
+    """Nobody's neighbor, in whatever image, until the next call that waits."""
+    good = space.points(60, np.float32)
+    points, whole = good.copy(), np.delete(np.arange(60), [17, 40])
+    points[17, space.dim - 1] = points[40] = bad
+    index = space.index(session, (method, {}), good, 2 * space.short)
+    expected = np.zeros(60, np.int64)
+    expected[whole] = counts_of(truth(points[whole], 2 * space.short, **space.known(60, whole)))
+
+    index.update(cla.to_device(session.queue, points))
+
+    assert np.array_equal(index.count().get(), expected)
+    assert np.array_equal(index.nearest().indices.get() == -1, expected == 0)
+    for call in (index.check, index.query):
+        with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 17"):
+            call()
+    index.update(good)
+    counts = index.count(cla.to_device(session.queue, points), **space.asked(60))
+    assert counts.get()[[17, 40]].tolist() == [0, 0]
+    with pytest.raises(clfrnn.InvalidInputError, match="queries: .*row 17"):
+        index.check()
+    assert_same(index.query(**FULL), space.truth(good, 2 * space.short))
 
 
-@pytest.mark.parametrize("dimension", [1, 4, 7, 12])
-def test_brute_force_in_other_dimensions(session, dtype, dimension):
+# --- other dimensions, and the arrangement for a GPU ------------------------------------------------------------------
+
+
+@spaces("open", "box", "axis", "systems.open", "systems.axis", core=("open", "box", "axis"), drawn=())
+@pytest.mark.parametrize("dim", [1, 4, 7, 12])
+def test_other_dimensions(session, space, dim, dtype):
     """One for each length of vectors that the product above leaves out; every dimension is a program of its own."""
-    if dtype == np.float64 and dimension in {4, 7}:
+    if dtype == np.float64 and (dim in {4, 7} or (dim, space.kind) == (12, "systems")):
         pytest.skip("float64 is tested in the shortest vectors and the longest")
-    points = clouds.uniform(200, dimension, dtype=dtype, seed=dimension)
-    queries = clouds.uniform(65, dimension, dtype=dtype, seed=99)
-    radius = 0.4 * dimension**0.5
+    if space.kind in ("box", "axis") and (dim > 4 or (dim == 1) != (dtype == np.float64)):
+        pytest.skip("each further length of vectors, and dtype, is met in open space and in systems")
+    points, queries = (space.points(n, dtype, seed=n, far=space.kind == "axis") for n in (90, 40))
+    radius = 0.3 * dim**0.5
+    for way in [("brute_force", {}), ("aabb_tree", {})][: 2 if space.kind == "systems" else 1]:
+        assert_same(space.search(session, way, points, radius), space.truth(points, radius))
+    if space.kind != "systems":
+        foreign = space.search(session, way, points, radius, queries=queries)
+        assert_same(foreign, space.truth(points, radius, queries=queries))
+    if space.kind in ("box", "axis"):
+        half = space.search(session, way, points, radius, half=True)
+        assert_same(half, space.truth(points, radius, half=True))
+        far = 3.2 if space.kind == "axis" else radius
+        assert_same(space.search(session, way, points[:6], far), space.truth(points[:6], far))
 
-    own = search(points, radius, WAYS["brute_force"], session)
-    foreign = search(points, radius, WAYS["brute_force"], session, queries=queries)
 
-    assert_same(own, reference.neighbors(points, radius))
-    assert_same(foreign, reference.neighbors(points, radius, queries=queries))
+@spaces("open", "box", "axis", "torus", *ALL_CELLS, *SYSTEMS)
+@pytest.mark.parametrize(("name", "dim"), [("strips", 3), ("uniform_grid", 2), ("brute_force", 2), ("aabb_tree", 3)])
+def test_arranged_as_on_a_gpu(session, space, name):
+    """Windows in step, packets of queries, sorts by buckets, and attributes that are measured afterwards."""
+    if name == "aabb_tree" and space.kind not in ("cell", "systems"):
+        pytest.skip("packs take longest to compile, and have tests of their own in test_small.py and test_periodic.py")
+    gpu, way = arranged_as_gpu(session, name), (name, {})
+    for far, radius in ((0, space.short), (space.far, space.short), (0, space.long[-1])):
+        points = space.points(20 if radius > 1 else space.number, np.float32, far=far if space.repeats else 0)
+        queries = space.points(50, np.float32, seed=8, far=far)
+        index = space.index(gpu, way, points, radius)
+        if structure_of(index).cell_grid is not None:
+            assert not structure_of(index).config.columns
+            assert structure_of(index).cell_grid.wrapped or space.kind != "torus"
+        own, foreign = space.truth(points, radius), space.truth(points, radius, queries=queries)
+        assert_same(space.search(gpu, way, points, radius), own)
+        assert_same(space.search(gpu, way, points, radius, queries=queries), foreign)
+        if space.kind in ("cell", "systems"):
+            assert_counts(index.count(queries, **space.asked(50)), foreign)
+        elif space.kind in ("open", "box") and radius < 1:
+            assert_counts(index.count(), own)
+            assert_nearest(index.nearest(), own)
+            half = space.search(gpu, way, points, radius, half=True)
+            assert_same(half, space.truth(points, radius, half=True))
+            radii = np.linspace(0, radius, len(points)).astype(np.float32)
+            assert_same(space.search(gpu, way, points, radii), space.truth(points, radii))
+            blocks = list(index.query_blocks(max_bytes=len(own.indices) * 10, **FULL))
+            assert len(blocks) > 1
+            assert_same(joined(blocks), own)
+    for step, (points, changed) in enumerate(space.steps(np.float32)):
+        index = index if step else space.index(gpu, way, points, space.short)
+        index.update(cla.to_device(gpu.queue, points) if step % 2 else points, **changed)
+        expected = truth(points, space.short, **{**space.known(len(points)), **changed})
+        assert_counts(index.count(), expected)
+        assert_same(index.query(**FULL), expected)

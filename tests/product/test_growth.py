@@ -44,11 +44,6 @@ SUM_OF_IDS = clfrnn.NeighborFunction(
 pytestmark = [pytest.mark.core, pytest.mark.product]
 
 
-@pytest.fixture(params=sorted(METHODS))
-def method(request):
-    return request.param
-
-
 @pytest.fixture(params=["open", "periodic"])
 def flags(request, dim):
     """Which axes repeat: none, or all but the last."""

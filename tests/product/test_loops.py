@@ -34,11 +34,6 @@ ASKED = {name: {"method": name} for name in METHODS} | {
 }
 
 
-@pytest.fixture(params=sorted(METHODS))
-def method(request):
-    return request.param
-
-
 @pytest.fixture
 def waits(calls_of, unsliced):
     """How often the host has waited so far: for reads of the library, and for events and queues by anybody."""

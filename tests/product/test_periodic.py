@@ -1,6 +1,7 @@
-"""Periodic boxes: every image within the radius, each once, by every method, against numpy."""
+"""What periodic boxes have alone; test_conformance.py goes over them with all other spaces."""
 
 import functools
+
 import itertools
 
 import numpy as np
@@ -9,17 +10,17 @@ import pytest
 from conftest import (
     FULL,
     POINTS,
+    arranged_as_gpu,
     as_gpu,
     assert_counts,
     assert_nearest,
     assert_same,
     counts_of,
-    joined,
     rows_of,
     structure_of,
-    takes_long_as_gpu,
     truth,
 )
+from spaces import assert_rows, build, search
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -30,36 +31,14 @@ from clfrnn.points.periodic_box import check_images
 pytestmark = pytest.mark.optimized
 
 N = min(200, POINTS)
-CLOUDS = sorted(clouds.CLOUDS)
-#: Lists with all that they can carry: every other kind is another program, which tests of such kinds alone need. So
-#: are lists of an index, which may have room from before: what asks once asks ``search``.
-
-
-@pytest.fixture(params=sorted(METHODS))
-def method(request):
-    """Each method once, where its options make no difference."""
-    return request.param
 
 
 @pytest.fixture
 def dtype(request, dtype):
-    """As everywhere, save that float64 in two dimensions is left to a few tests: it takes as long to compile as all."""
-    flat = "dim" in request.fixturenames and request.getfixturevalue("dim") == 2
-    kept = request.node.originalname in {"test_every_cloud", "test_foreign_queries"}
-    if dtype == np.float64 and flat and not kept:
+    """As everywhere, save that float64 in two dimensions is left to the product: it takes as long to compile as all."""
+    if dtype == np.float64 and "dim" in request.fixturenames and request.getfixturevalue("dim") == 2:
         pytest.skip("float64 is tested in three dimensions")
     return dtype
-
-
-@pytest.fixture
-def gpu_like(session, request):
-    """The device as a GPU."""
-    method = request.getfixturevalue("way")[0] if "way" in request.fixturenames else None
-    if takes_long_as_gpu(session, method):
-        pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
-    if session.profile.kind == "gpu":
-        pytest.skip("every other test runs in the arrangement for a GPU")
-    return as_gpu(session)
 
 
 @pytest.fixture(params=["as it is", "as a GPU"])
@@ -76,7 +55,17 @@ def arranged(request, session):
     on_edges = test == "test_pairs_on_the_edges_of_periodic_cells"
     if method == "aabb_tree" and not on_edges and (given["dim"] == 2 or (options and not inside)):
         pytest.skip("packs in the plane, and of small leaves, are left to one test")
-    return request.getfixturevalue("gpu_like")
+    return arranged_as_gpu(session, method)
+
+
+@pytest.fixture
+def gpu_like(session):
+    """The device as a GPU."""
+    return arranged_as_gpu(session)
+
+
+def unit(dim, periodic=True):
+    return {"box": (1.0,) * dim, "periodic": periodic}
 
 
 @functools.cache
@@ -84,122 +73,21 @@ def sample(name, n, dim, dtype):
     return clouds.CLOUDS[name](n, dim, dtype=dtype, seed=7)
 
 
-def unit(dim, periodic=True):
-    return {"box": (1.0,) * dim, "periodic": periodic}
+# --- boxes of any size -----------------------------------------------------------------------------------------------
 
 
-def build(points, radius, way, session, **domain):
-    method, options = way
-    return clfrnn.build_index(points, radius, method=method, session=session, **domain, **options)
-
-
-def search(points, radius, way, session, **asked):
-    method, options = way
-    return clfrnn.search(points, radius, method=method, session=session, **{**FULL, **asked}, **options)
-
-
-# --- every cloud, every axis ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.core
-@pytest.mark.parametrize("cloud", CLOUDS)
-def test_every_cloud(session, way, dim, dtype, cloud):
-    radius = 0.11 if dim == 2 else 0.2
-    points = sample(cloud, N, dim, dtype)
-    expected = truth(points, radius, **unit(dim))
-
-    found = search(points, radius, way, session, **unit(dim))
-
-    assert_same(found, expected)
-    assert found.shifts.shape == (found.num_pairs, dim)
-
-
-@pytest.mark.core
-def test_every_subset_of_axes(session, method, dim):
-    """Lengths of the other axes are ignored, whatever they are."""
-    points = sample("uniform", N // 2, dim, np.float32) * np.float32(1.4) - np.float32(0.2)
-    for flags in itertools.product([True, False], repeat=dim):
-        if not any(flags):
-            continue
-        for other in (np.nan, 0.0, -3.0, np.inf):
-            domain = {"box": tuple(1.0 if flag else other for flag in flags), "periodic": flags}
-            expected = truth(points, 0.2, **domain)
-            assert_same(search(points, 0.2, (method, {}), session, **domain), expected)
-            assert not expected.shifts[:, ~np.array(flags)].any()
-            if all(flags):
-                break
-
-
-def test_low_never_changes_results(session, method, dim):
-    """A box is lengths, or corners whose difference in the points' dtype is the length."""
+def test_corners_are_lengths_wherever_they_lie(session, method, dim):
+    """Their difference in the points' dtype is the length: in float32, 1000.1 - 1000 is no 0.1."""
     points = sample("uniform", N // 2, dim, np.float32) * np.float32(1.1)
-    for low in (0.0, -0.5, 17.0, -1000.0, 0.3):
-        corners = np.float32([[low] * dim, np.arange(dim) + 1 + low])
-        lengths = corners[1] - corners[0]
+    ends = [(low, low + 1.3) for low in (0.0, -0.5, 17.0, -1000.0, 0.3)]
+    for low, high in [*ends, (1000.0, 1000.1)]:
+        corners = [[low, 0, 0][:dim], [high, 1.1, 0.9][:dim]]
+        lengths = np.float32(corners[1]) - np.float32(corners[0])
+        radius = 0.2 if high - low > 1 else 0.04
+        expected = truth(points, radius, box=lengths, periodic=True)
 
-        found = search(points, 0.2, (method, {}), session, box=corners.astype(np.float64), periodic=True)
-        same = search(points, 0.2, (method, {}), session, box=lengths, periodic=True)
-
-        expected = truth(points, 0.2, box=lengths, periodic=True)
-        assert_same(found, expected)
-        assert_same(same, expected)
-
-
-def test_lengths_are_rounded_before_they_are_subtracted(session, method):
-    """In float32, 1000.1 - 1000 is no 0.1."""
-    points = sample("uniform", N // 2, 2, np.float32)
-    corners = [[1000.0, 0.0], [1000.1, 1.0]]
-    length = np.float32(1000.1) - np.float32(1000)
-
-    found = search(points, 0.04, (method, {}), session, box=corners, periodic=True)
-
-    assert length != np.float32(0.1)
-    assert_same(found, truth(points, 0.04, box=(length, 1), periodic=True))
-
-
-def test_a_box_in_two_dimensions_is_told_by_its_shape_alone(session, method):
-    """Two numbers are lengths; two rows are corners, also where they look alike."""
-    points = sample("uniform", N // 2, 2, np.float32)
-
-    lengths = search(points, 0.2, (method, {}), session, box=[0.7, 1.3], periodic=True)
-    corners = search(points, 0.2, (method, {}), session, box=[[0.7, 1.3], [1.7, 2.3]], periodic=True)
-
-    assert_same(lengths, truth(points, 0.2, box=[0.7, 1.3], periodic=True))
-    length = np.float32([1.7, 2.3]) - np.float32([0.7, 1.3])
-    assert_same(corners, truth(points, 0.2, box=length, periodic=True))
-
-
-# --- points outside, boxes of any size --------------------------------------------------------------------------------
-
-
-@pytest.mark.core
-@pytest.mark.parametrize("lengths", [1, 3000])
-def test_points_may_lie_far_outside(session, way, dim, dtype, lengths):
-    rng = np.random.default_rng(3)
-    points = sample("uniform", N // 2, dim, dtype).copy()
-    points += rng.integers(-lengths, lengths + 1, points.shape).astype(dtype) * (rng.random((len(points), 1)) < 0.5)
-    points = points.astype(dtype)
-    expected = truth(points, 0.2, **unit(dim))
-
-    found = search(points, 0.2, way, session, **unit(dim))
-
-    assert abs(expected.shifts).max() > lengths / 2
-    assert_same(found, expected)
-
-
-def test_radii_beyond_the_box(session, way, dim):
-    """Images of one point, and of the query itself, count each."""
-    points = sample("uniform", 18, dim, np.float32) * np.float32(1.2)
-    for radius in (0.5, 0.51, 0.97, 1.0, 1.3, 2.1):
-        expected = truth(points, radius, **unit(dim))
-
-        found = search(points, radius, way, session, **unit(dim))
-        counts = build(points, radius, way, session, **unit(dim)).count()
-
-        itself = rows_of(expected) == expected.indices
-        assert itself.any() == (radius >= 1)
-        assert_same(found, expected)
-        assert np.array_equal(counts.get(), counts_of(expected))
+        for box in (corners, lengths):
+            assert_same(search(points, radius, (method, {}), session, box=box, periodic=True), expected)
 
 
 def test_few_cells_on_an_axis(session, way, dim):
@@ -235,43 +123,6 @@ def test_cells_of_a_large_box_wrap(session, way, dim, length):
         assert_same(search(inside, 2.0, way, session, queries=queries, **domain), foreign)
         index.update((points + length * 3).astype(np.float32))
         assert_same(index.query(**FULL), truth((points + length * 3).astype(np.float32), 2.0, **domain))
-
-
-def test_few_points(session, method, dim):
-    for n in (0, 1, 2, 65):
-        points = sample("uniform", 65, dim, np.float32)[:n]
-        index = build(points, 0.4, (method, {}), session, **unit(dim))
-
-        found = index.query(**FULL)
-
-        assert_same(found, truth(points, 0.4, **unit(dim)))
-        assert found.shifts.shape == (found.num_pairs, dim)
-        assert index.query(np.zeros((0, dim), np.float32), **FULL).num_pairs == 0
-        assert len(index.nearest().indices) == n
-
-
-# --- queries and radii ------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.core
-def test_foreign_queries(session, way, dim, dtype):
-    """Nothing is self, wherever the queries lie."""
-    points = sample("clustered", N, dim, dtype)
-    queries = np.concatenate(
-        [
-            clouds.uniform(N // 4, dim, dtype=dtype, seed=2) * dtype.type(3) - dtype.type(1),
-            clouds.uniform(5, dim, dtype=dtype, seed=3) + dtype.type(2000),
-            points[:20],
-        ]
-    )
-    expected = truth(points, 0.2, queries=queries, **unit(dim))
-
-    assert_same(search(points, 0.2, way, session, queries=queries, **unit(dim)), expected)
-    assert_same(search(points, 0.2, way, session, queries=queries, include_self=True, **unit(dim)), expected)
-    assert_same(
-        search(points + dtype.type(7), 0.2, way, session, queries=queries, **unit(dim)),
-        truth(points + dtype.type(7), 0.2, queries=queries, **unit(dim)),
-    )
 
 
 # --- what a list carries ----------------------------------------------------------------------------------------------
@@ -328,47 +179,6 @@ def test_a_box_is_only_a_hint_without_periodic(session, method):
 # --- update -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.core
-@pytest.mark.parametrize("where", ["host", "device"])
-def test_updates_over_the_seam_and_back(session, way, dim, where):
-    """Points drift over the edge, leap out by thousands of lengths, and come back."""
-    rng = np.random.default_rng(10)
-    points = sample("uniform", N // 2, dim, np.float32)
-    index = build(points, 0.2, way, session, **unit(dim))
-    held = index.query(**FULL)
-    first = truth(points, 0.2, **unit(dim))
-    for step in range(7):
-        points = (points + rng.normal(0, 0.05, points.shape)).astype(np.float32)
-        if step == 2:
-            points += rng.integers(-2000, 2000, points.shape).astype(np.float32)
-        if step == 4:
-            points = np.mod(points, np.float32(1))
-        if step == 5:
-            points += np.float32(5)
-
-        index.update(points if where == "host" else cla.to_device(session.queue, points))
-
-        expected = truth(points, 0.2, **unit(dim))
-        assert_counts(index.count(), expected), "before the box is known"
-        assert_same(index.query(**FULL), expected)
-        assert_counts(index.count(), expected), "after the box is known"
-    assert_same(held, first)
-
-
-@pytest.mark.parametrize("where", ["host", "device"])
-def test_updates_on_a_torus_of_cells(session, way, dim, where):
-    """A box with far more cells than points, whose points gather, spread, and cross its seam."""
-    rng = np.random.default_rng(11)
-    domain = {"box": (1e4,) * dim, "periodic": True}
-    index = build(rng.random((N, dim)).astype(np.float32), 1.0, way, session, **domain)
-    for low, spread in ((0, 4), (9_999, 3), (-30_001, 3), (0, 1e4), (5_000, 2e4), (-1, 3)):
-        points = (low + rng.random((N, dim)) * spread).astype(np.float32)
-
-        index.update(points if where == "host" else cla.to_device(session.queue, points))
-
-        assert_same(index.query(**FULL), truth(points, 1.0, **domain))
-
-
 @pytest.mark.parametrize("where", ["host", "device"])
 def test_cells_of_a_periodic_box_stay_as_many(session, dim, where):
     """However often points cross the seam: a cell's side is not rounded up anew with each new place of the box."""
@@ -404,24 +214,6 @@ def test_the_nearest_may_be_an_image_of_oneself(session, method):
     assert both.nearest().distances.get().tolist() == [1, 1]
 
 
-def test_visits_see_the_shift(session, method, dim):
-    points = sample("uniform", N // 3, dim, np.float32) * np.float32(2)
-    expected = truth(points, 0.3, **unit(dim))
-    weights = np.array([1, 100, 10_000])[:dim]
-    turns = " + ".join(f"{weight} * shift.s{k}" for k, weight in enumerate(weights))
-    function = clfrnn.NeighborFunction(
-        arguments="global int *out", state="int sum = 0;", per_neighbor=f"sum += {turns};", finish="out[i] = sum;"
-    )
-    out = cla.zeros(session.queue, len(points), np.int32)
-
-    build(points, 0.3, (method, {}), session, **unit(dim)).visit(function, out=out)
-
-    sums = np.zeros(len(points), np.int64)
-    np.add.at(sums, rows_of(expected), expected.shifts @ weights)
-    assert sums.any()
-    assert np.array_equal(out.get(), sums)
-
-
 # --- pairs on the seam ------------------------------------------------------------------------------------------------
 
 
@@ -450,6 +242,29 @@ def test_a_pair_known_to_break_careless_windows(arranged, way, dim, dtype):
         assert_same(search(points, 0.125, way, arranged, **unit(dim)), expected)
 
 
+def edges_and_partners(draw, count, cells, radius, length, dtype):
+    """Positions on edges of cells, or a float beside them, and others that lie a radius away from each."""
+    sides, low = (np.array(each) for each in cells)
+    steps = draw.integers(0, np.rint(length / sides).astype(int) + 2, (count, len(sides)))
+    edge = nudged(draw, low + steps * sides, dtype)
+    partner, axis = edge.copy(), draw.integers(len(sides), size=count)
+    partner[np.arange(count), axis] += draw.choice([-1.0, 1.0], count).astype(dtype) * dtype.type(radius)
+    return edge, partner
+
+
+def settled(points_of, index_of, radius, dim):
+    """Points, made for the sides and the corner of cells, in an index that has these very cells, if any."""
+    cells = (radius,) * dim, (0.0,) * dim
+    for _ in range(6):  # the cells follow the points and the points the cells
+        points = points_of(cells)
+        index = index_of(points)
+        grid = structure_of(index).cell_grid
+        if grid is None or (grid.sides, grid.low) == cells:
+            return points, index, True
+        cells = grid.sides, grid.low
+    return points, index, False
+
+
 @pytest.mark.core
 @pytest.mark.parametrize("seed", range(2))
 def test_pairs_on_the_edges_of_periodic_cells(arranged, way, dim, dtype, seed):
@@ -458,65 +273,53 @@ def test_pairs_on_the_edges_of_periodic_cells(arranged, way, dim, dtype, seed):
         pytest.skip("it has no cells")
     rng = np.random.default_rng([seed, dim])
     radius = float(dtype.type(rng.uniform(0.05, 0.24)))
-    length = float(dtype.type(rng.choice([1.0, 0.7, 3.3])))
+    length = float(dtype.type(rng.choice([1.0, 0.7, 3.3][: 5 - dim])))
     domain = {"box": (length,) * dim, "periodic": True}
-    count = 100
-    sides, low = (radius,) * dim, (0.0,) * dim
-    for _ in range(6):  # the cells follow the points and the points the cells
-        draw = np.random.default_rng([seed, dim, 1])
-        steps = draw.integers(0, [round(length / side) + 1 for side in sides], (count, dim))
-        edge = nudged(draw, np.array(low) + steps * np.array(sides), dtype)
-        partner, axis = edge.copy(), draw.integers(dim, size=count)
-        partner[np.arange(count), axis] += draw.choice([-1.0, 1.0], count).astype(dtype) * dtype.type(radius)
-        points = np.concatenate([edge, nudged(draw, partner, dtype)])
-        turns = draw.integers(-2, 3, points.shape) * (draw.random((2 * count, 1)) < 0.3 * seed)
-        points = nudged(draw, points + turns * length, dtype)
-        grid = structure_of(build(points, radius, way, arranged, **domain)).cell_grid
-        if grid is None or (grid.sides == sides and grid.low == low):
-            break
-        sides, low = grid.sides, grid.low
-    expected = truth(points, radius, **domain)
 
-    if grid is not None:
-        assert (grid.sides, grid.low) == (sides, low), "the points lie on the edges of these very cells"
+    def points_of(cells):
+        draw = np.random.default_rng([seed, dim, 1])
+        edge, partner = edges_and_partners(draw, 100, cells, radius, length, dtype)
+        low = np.array(cells[1])
+        points = np.concatenate([edge, nudged(draw, partner, dtype)])
+        turns = draw.integers(0, 5, points.shape) * (draw.random((200, 1)) < 0.3 * seed)
+        points = nudged(draw, points + (turns + (points < low)) * length, dtype)
+        points = np.maximum(points, low).astype(dtype)
+        points[0] = low  # where the cells begin, in the next round as well
+        return points
+
+    points, _, exact = settled(points_of, lambda points: build(points, radius, way, arranged, **domain), radius, dim)
+    expected = truth(points, radius, **domain)
+    # The cells of FENNS follow what a sample tells of these very points.
+    assert exact or way[0] == "fenns", "the points lie on the edges of these very cells"
     assert expected.shifts.any()
     assert_same(search(points, radius, way, arranged, **domain), expected)
     queries = nudged(rng, points[::2] + length, dtype)
-    assert_same(
-        search(points, radius, way, arranged, queries=queries, **domain),
-        truth(points, radius, queries=queries, **domain),
-    )
+    foreign = truth(points, radius, queries=queries, **domain)
+    assert_same(search(points, radius, way, arranged, queries=queries, **domain), foreign)
 
 
 def test_pairs_on_the_edges_of_cells_with_all_points_inside(session, arranged, way, dim, dtype):
     """Partners are wrapped into the box: their pairs lie over its edges."""
     if way[0] == "brute_force":
         pytest.skip("it has no cells")
-    rng = np.random.default_rng(dim)
     radius = float(dtype.type(0.13))
-    sides, low = (radius,) * dim, (0.0,) * dim
-    for _ in range(6):
-        draw = np.random.default_rng([dim, 2])
-        steps = draw.integers(0, [round(1 / side) + 1 for side in sides], (150, dim))
-        edge = nudged(draw, np.array(low) + steps * np.array(sides), dtype)
-        partner, axis = edge.copy(), draw.integers(dim, size=150)
-        partner[np.arange(150), axis] += draw.choice([-1.0, 1.0], 150).astype(dtype) * dtype.type(radius)
-        points = np.clip(nudged(draw, np.concatenate([edge, partner]) % dtype.type(1), dtype), 0, 1).astype(dtype)
-        points[0], points[1] = 0, 1
-        index = build(points, radius, way, arranged, **unit(dim))
-        grid = structure_of(index).cell_grid
-        if grid is None or (grid.sides == sides and grid.low == low):
-            break
-        sides, low = grid.sides, grid.low
-    expected = truth(points, radius, **unit(dim))
 
+    def points_of(cells):
+        draw = np.random.default_rng([dim, 2])
+        both = np.concatenate(edges_and_partners(draw, 150, cells, radius, 1.0, dtype))
+        points = np.clip(nudged(draw, both % dtype.type(1), dtype), 0, 1).astype(dtype)
+        points[0], points[1] = 0, 1
+        return points
+
+    points, index, _ = settled(points_of, lambda each: build(each, radius, way, arranged, **unit(dim)), radius, dim)
+    expected = truth(points, radius, **unit(dim))
     assert structure_of(index)._is_in_box()
     assert expected.shifts.any()
     assert_same(search(points, radius, way, arranged, **unit(dim)), expected)
     if dtype == np.float64 and arranged is not session:
         return
     assert_counts(index.count(), expected)
-    radii = (radius * rng.random(len(points))).astype(dtype)
+    radii = (radius * np.random.default_rng(dim).random(len(points))).astype(dtype)
     radii[0] = radius  # the same cells
     assert_same(search(points, radii, way, arranged, **unit(dim)), truth(points, radii, **unit(dim)))
 
@@ -602,31 +405,6 @@ def test_boxes_that_end_beyond_all_numbers(session):
 # --- other dimensions -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.core
-@pytest.mark.parametrize("dimension", [1, 4])
-def test_brute_force_in_other_dimensions(session, dtype, dimension):
-    if (dimension == 1) != (dtype == np.float64):
-        pytest.skip("each dimension and dtype is met once")
-    points = clouds.uniform(80 if dimension == 1 else 40, dimension, dtype=dtype, seed=1) * dtype.type(1.5)
-    queries = clouds.uniform(30, dimension, dtype=dtype, seed=2) * dtype.type(4)
-    radius = 0.1 if dimension == 1 else 0.5
-    way = ("brute_force", {})
-    domains = [unit(dimension), {"box": (1,) * dimension, "periodic": [True] + [False] * (dimension - 1)}]
-    for domain in domains:
-        assert_same(search(points, radius, way, session, **domain), truth(points, radius, **domain))
-        assert_same(
-            search(points, radius, way, session, half=True, **domain),
-            truth(points, radius, half=True, **domain),
-        )
-        assert_same(
-            search(points, radius, way, session, queries=queries, **domain),
-            truth(points, radius, queries=queries, **domain),
-        )
-    line = clouds.uniform(6, dimension, dtype=dtype, seed=1)
-    only_first = domains[-1]
-    assert_same(search(line, 3.2, way, session, **only_first), truth(line, 3.2, **only_first))
-
-
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
 
@@ -673,17 +451,20 @@ def test_bad_boxes(session, domain, message):
             call(PLAIN, 0.1, session=session, **domain)
 
 
-def test_a_radius_over_too_many_images(session, method):
-    with pytest.raises(clfrnn.InvalidInputError, match=r"radius: .*reaches over images.*2\*\*31"):
-        clfrnn.build_index(PLAIN, 1e4, method=method, session=session, **unit(2))
-    with pytest.raises(clfrnn.InvalidInputError, match="radius: .*reaches over images"):
-        clfrnn.search(PLAIN, np.full(50, 1e4), method=method, session=session, **unit(2))
+def test_radii_over_too_many_images(session, method):
+    """More than numbers of pairs can count; a length of rounds that no integer holds, even without points."""
+    asked = {"method": method, "session": session, "box": (1, 1)}
+    for radius in (1e4, np.full(50, 1e4)):
+        with pytest.raises(clfrnn.InvalidInputError, match=r"radius: .*reaches over images.*2\*\*31"):
+            clfrnn.search(PLAIN, radius, **asked)
+    for points in (np.full((1, 3), 0.5, np.float32), np.zeros((0, 3), np.float32)):
+        with pytest.raises(clfrnn.InvalidInputError, match="radius: 644"):
+            clfrnn.build_index(points, 644.55, **{**asked, "box": (1, 1, 1)})
 
 
 def test_many_points_in_a_box(session):
     """As many as have numbers, where no query can see an image twice: 80 million were refused."""
-    structure = structure_of(clfrnn.build_index(PLAIN, 0.1, session=session, **unit(2)))
-    box = structure.problem.domain
+    box = structure_of(clfrnn.build_index(PLAIN, 0.1, session=session, **unit(2))).problem.domain
     check_images(box, 0.1, 2**31 - 1, "float")
     check_images(box, 0.0, 2**31 - 1, "float")
     with pytest.raises(clfrnn.InvalidInputError, match="radius: 0.5 reaches over images"):
@@ -711,10 +492,9 @@ def test_small_boxes(session, method):
         pytest.skip("the device flushes subnormal squares to zero")
     side = 2.0**-67
     points, box = (PLAIN * side).astype(np.float32), (side, side)
-    found = clfrnn.nearest(points, 5, box=box, method=method, session=session, vectors=True).to_host()
+    found = clfrnn.nearest(points, 5, box=box, method=method, session=session, vectors=True)
     expected = reference.nearest(points, 5, box=box)
-    for name in ("indices", "distances", "vectors", "shifts"):
-        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+    assert_rows(found, expected)
     for radius in (side / 3, 1.2 * side):
         found = clfrnn.search(points, radius, box=box, method=method, session=session, **FULL)
         assert_same(found, truth(points, radius, box=box))
@@ -730,55 +510,43 @@ def test_images_whose_squares_vanish(session, method):
     expected = truth(points, 0.0, **domain)
     assert len(expected.indices) > 6
     assert_same(clfrnn.search(points, 0.0, method=method, session=session, **domain, **FULL), expected)
-    found = clfrnn.nearest(points, 5, radius=0.0, method=method, session=session, vectors=True, **domain).to_host()
+    found = clfrnn.nearest(points, 5, radius=0.0, method=method, session=session, vectors=True, **domain)
     expected = reference.nearest(points, 5, radius=0.0, **domain)
-    for name in ("indices", "distances", "vectors", "shifts"):
-        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+    assert_rows(found, expected)
 
 
-def test_host_coordinates_too_far_out(session, method, dtype):
-    far = PLAIN.astype(dtype)
-    far[7, 1] = 1e6 if dtype == np.float32 else 1e12
-    message = r"{}: expected coordinates .*got .*on axis 1"
-    index = clfrnn.build_index(PLAIN.astype(dtype), 0.2, method=method, session=session, **unit(2))
-
-    for call in (clfrnn.search, clfrnn.build_index):
-        with pytest.raises(clfrnn.InvalidInputError, match=message.format("points")):
-            call(far, 0.2, method=method, session=session, **unit(2))
-    with pytest.raises(clfrnn.InvalidInputError, match=message.format("points")):
-        index.update(far)
-    for call in (index.query, index.count, index.nearest, lambda queries: index.query(queries, hint=100)):
-        with pytest.raises(clfrnn.InvalidInputError, match=message.format("queries")):
-            call(far)
-    assert_same(index.query(**FULL), truth(PLAIN.astype(dtype), 0.2, **unit(2)))
-    free = clfrnn.search(far, 0.2, method=method, session=session, **FULL, box=(1, 1), periodic=[True, False])
-    assert_same(free, truth(far, 0.2, box=(1, 1), periodic=[True, False]))
-
-
-def test_device_coordinates_too_far_out(session, method):
-    """Found by the next call that waits; until then the index makes no harm."""
-    far = PLAIN.copy()
-    far[7, 1] = 1e6
-    far[8, 0] = -3e38
+def test_coordinates_too_far_out(session, method, dtype):
+    """Of the host refused at once, of the device by the next call that waits; until then the index makes no harm."""
+    plain = PLAIN.astype(dtype)
+    far, index = plain.copy(), build(plain, 0.2, (method, {}), session, **unit(2))
+    far[7, 1], far[8, 0] = 1e6 if dtype == np.float32 else 1e12, -3e38
     device = cla.to_device(session.queue, far)
-    index = clfrnn.build_index(PLAIN, 0.2, method=method, session=session, **unit(2))
+    points, queries = (f"{name}: expected coordinates .*got .*on axis [01]" for name in ("points", "queries"))
 
-    for call in (clfrnn.search, clfrnn.build_index):
-        with pytest.raises(clfrnn.InvalidInputError, match="points: expected coordinates"):
-            call(device, 0.2, method=method, session=session, **unit(2))
+    def refused(message, call, *given, **asked):
+        with pytest.raises(clfrnn.InvalidInputError, match=message):
+            call(*given, **asked)
+
+    for call, given in itertools.product((clfrnn.search, clfrnn.build_index), (far, device)):
+        refused(points, call, given, 0.2, method=method, session=session, **unit(2))
+    refused(points, index.update, far)
+    for call in (index.query, index.count, index.nearest):
+        refused(queries, call, far)
+    refused(queries, index.query, far, hint=100)
+    assert_same(index.query(**FULL), truth(plain, 0.2, **unit(2)))
     index.count(device)
-    with pytest.raises(clfrnn.InvalidInputError, match="queries: expected coordinates"):
-        index.check()
+    refused(queries, index.check)
     index.check()
     index.update(device)
     index.count().get()
-    with pytest.raises(clfrnn.InvalidInputError, match="points: expected coordinates"):
-        index.check()
-    with pytest.raises(clfrnn.InvalidInputError, match="points: expected coordinates"):
-        index.query()
-    index.update(PLAIN)
+    refused(points, index.check)
+    refused(points, index.query)
+    index.update(plain)
     index.check()
-    assert_same(index.query(**FULL), truth(PLAIN, 0.2, **unit(2)))
+    assert_same(index.query(**FULL), truth(plain, 0.2, **unit(2)))
+    far[8] = plain[8]
+    free = {"box": (1, 1), "periodic": [True, False]}
+    assert_same(search(far, 0.2, (method, {}), session, **free), truth(far, 0.2, **free))
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -791,7 +559,7 @@ def test_coordinates_as_far_out_as_may_be(session, method, dtype, sign):
         points[::2] += dtype.type(sign * share * limit)
         if served:
             expected = truth(points, 0.2, **unit(2))
-            assert_same(clfrnn.search(points, 0.2, method=method, session=session, **FULL, **unit(2)), expected)
+            assert_same(search(points, 0.2, (method, {}), session, **unit(2)), expected)
         index.update(cla.to_device(session.queue, points))
         if served:
             assert_same(index.query(**FULL), expected)
@@ -800,77 +568,7 @@ def test_coordinates_as_far_out_as_may_be(session, method, dtype, sign):
                 index.query()
 
 
-@pytest.mark.core
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_device_rows_that_are_not_finite(session, method, dim, bad):
-    """Nobody's neighbor, in whatever image, until the next call that waits."""
-    points = sample("uniform", max(50, N // 2), dim, np.float32).copy()
-    good = points.copy()
-    points[17, dim - 1] = bad
-    points[40] = bad
-    index = build(good, 0.3, (method, {}), session, **unit(dim))
-    parts = np.delete(np.arange(len(points)), [17, 40])
-    expected = np.zeros(len(points), np.int64)
-    expected[parts] = counts_of(truth(points[parts], 0.3, **unit(dim)))
-
-    index.update(cla.to_device(session.queue, points))
-
-    assert np.array_equal(index.count().get(), expected)
-    assert np.array_equal(index.nearest().indices.get() == -1, expected == 0)
-    with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 17"):
-        index.check()
-    with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 17"):
-        index.query()
-    index.update(good)
-    counts = index.count(cla.to_device(session.queue, points))
-    assert counts.get()[[17, 40]].tolist() == [0, 0]
-    with pytest.raises(clfrnn.InvalidInputError, match="queries: .*row 17"):
-        index.check()
-    assert_same(index.query(**FULL), truth(good, 0.3, **unit(dim)))
-
-
-# --- the arrangement for a GPU ----------------------------------------------------------------------------------------
-
-GPU_CASES = [("strips", 3), ("uniform_grid", 2), ("brute_force", 2)]
-
-
-@pytest.mark.parametrize("domain", ["open", "inside", "outside", "one axis", "large radius", "torus"])
-@pytest.mark.parametrize(("name", "dimension"), GPU_CASES)
-def test_the_arrangement_for_a_gpu(gpu_like, name, dimension, domain):
-    n = 20 if domain == "large radius" else N
-    radius = {"large radius": 1.1, "torus": 0.9}.get(domain, 0.19)
-    points = clouds.uniform(n, dimension, seed=5).copy()
-    queries = clouds.uniform(50, dimension, seed=6) * np.float32(1.2) - np.float32(0.1)
-    box = {"open": {}, "one axis": {"box": (1,) * dimension, "periodic": [False, True, False][:dimension]}}
-    asked = box.get(domain, unit(dimension))
-    if domain == "outside":
-        points[::3] += 2
-        queries -= 7
-    if domain == "torus":
-        asked = {"box": (3e4,) * dimension, "periodic": True}
-        points = (np.random.default_rng(2).choice([-1.0, 15_000.0], (n, dimension)) + 2 * points).astype(np.float32)
-        queries = points[::5] + np.float32(0.25)
-    index = clfrnn.build_index(points, radius, method=name, session=gpu_like, **asked)
-    if structure_of(index).cell_grid is not None:
-        assert not structure_of(index).config.columns
-    if domain == "torus" and structure_of(index).cell_grid is not None:
-        assert structure_of(index).cell_grid.wrapped
-
-    own = truth(points, radius, **asked)
-    foreign = truth(points, radius, queries=queries, **asked)
-    way = (name, {})
-    assert_same(search(points, radius, way, gpu_like, **asked), own)
-    assert_same(search(points, radius, way, gpu_like, queries=queries, **asked), foreign)
-    if domain not in {"open", "outside", "inside"} or name == "brute_force":
-        return
-    assert_counts(index.count(), own)
-    assert_nearest(index.nearest(), own)
-    assert_same(search(points, radius, way, gpu_like, half=True, **asked), truth(points, radius, half=True, **asked))
-    radii = (np.linspace(0, radius, n)).astype(np.float32)
-    assert_same(search(points, radii, way, gpu_like, **asked), truth(points, radii, **asked))
-    blocks = list(index.query_blocks(max_bytes=len(own.indices) * 10, **FULL))
-    assert len(blocks) > 1
-    assert_same(joined(blocks), own)
+# --- kernels of their own ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("start", [0.0, -0.5, 3.0, 70_000.0])
@@ -972,27 +670,6 @@ def test_even_points_that_have_left_the_box_are_no_uneven_crowd(session):
     assert index.method != "aabb_tree"
 
 
-@pytest.mark.parametrize(("name", "dimension"), GPU_CASES[:2])
-def test_updates_in_the_arrangement_for_a_gpu(gpu_like, name, dimension):
-    """In the box, outside and inside again: other kernels serve each."""
-    rng = np.random.default_rng(4)
-    points = clouds.uniform(N, dimension, seed=5)
-    index = clfrnn.build_index(points, 0.19, method=name, session=gpu_like, **unit(dimension))
-    for shift in (0, 1, 1000, 0):
-        points = (np.mod(points, 1) + rng.integers(-shift, shift + 1, points.shape)).astype(np.float32)
-        expected = truth(points, 0.19, **unit(dimension))
-        for given in (points, cla.to_device(gpu_like.queue, points)):
-            index.update(given)
-            assert_counts(index.count(), expected)
-            assert_same(index.query(**FULL), expected)
-    bad = points.copy()
-    bad[5] = np.nan
-    index.update(cla.to_device(gpu_like.queue, bad))
-    assert index.count().get()[5] == 0
-    with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 5"):
-        index.check()
-
-
 def test_device_queries_of_another_dtype(session):
     """They are widened by way of the host, and belong to neither of the usual paths."""
     if not session.profile.fp64:
@@ -1025,9 +702,3 @@ def test_device_radii_that_nobody_checked_do_not_run_away(session, method, bad):
     assert np.array_equal(counts, expected)
     with pytest.raises(clfrnn.InvalidInputError, match="radius: "):
         index.check()
-
-
-def test_a_radius_over_more_images_than_can_be_counted(session):
-    for points in (np.full((1, 3), 0.5, np.float32), np.zeros((0, 3), np.float32)):
-        with pytest.raises(clfrnn.InvalidInputError, match="radius: 644"):
-            clfrnn.build_index(points, 644.55, method="strips", box=(1, 1, 1), periodic=True, session=session)

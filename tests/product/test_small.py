@@ -29,6 +29,12 @@ from clfrnn import clouds, reference
 pytestmark = pytest.mark.core
 
 
+def domain_of(name, dim):
+    return {"open": {}, "periodic": {"box": (1.0,) * dim}, "cell": {"cell": np.eye(dim) + 0.4 * np.tri(dim, k=-1)}}[
+        name
+    ]
+
+
 def test_every_kernel_on_a_small_cloud(session, way, dim):
     """Counts, lists with all that they carry, foreign queries, radii, halves, sorts, and a step."""
     method, options = way
@@ -181,8 +187,8 @@ def test_local_grids_that_fit_a_tile_beside_one_that_does_not(session):
 
 
 @pytest.mark.parametrize("local_memory", [3 << 10, 32 << 10], ids=["tiles", "whole"])
-@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_items_that_share_a_local_grid(session, dim, periodic, local_memory):
+@pytest.mark.parametrize("domain", ["open", "periodic", "cell"])
+def test_items_that_share_a_local_grid(session, dim, domain, local_memory):
     """FENNS in groups of many items, whose candidates fit local memory and do not."""
     if takes_long_as_gpu(session, "fenns"):
         pytest.skip("this driver takes a minute for a kernel in the arrangement for a GPU")
@@ -192,7 +198,7 @@ def test_items_that_share_a_local_grid(session, dim, periodic, local_memory):
     )  # few points, few turns
     if local_memory > 10_000:
         fresh = tuned(fresh, fenns={"few_of_item": 0})  # sorted by three launches, as many points are
-    domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
+    domain = domain_of(domain, dim)
     points = clouds.uniform(120, dim, seed=4) * np.float32(0.5)
     queries = clouds.uniform(31, dim, seed=5)
     index = clfrnn.build_index(points, 0.2, method="fenns", coarse_shape=2, session=fresh, **domain)
@@ -209,25 +215,25 @@ def test_items_that_share_a_local_grid(session, dim, periodic, local_memory):
 
 
 @pytest.mark.parametrize("way", ["select_cells", "bucket_sort", "region_sort"])
-@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_items_that_fill_cells_together(session, dim, dtype, periodic, way):
+@pytest.mark.parametrize("domain", ["open", "periodic", "cell"])
+def test_items_that_fill_cells_together(session, dim, dtype, domain, way):
     """Cells of strips counted in local memory, by one group and by many; then all points in one of them."""
-    if dtype == np.float64 and not (periodic and dim == 3 and way != "region_sort"):
+    if dtype == np.float64 and not (domain == "periodic" and dim == 3 and way != "region_sort"):
         pytest.skip("float64 is tested in a periodic box in 3D, but for regions; elsewhere in test_buckets.py")
-    if periodic and dim == 2:
+    if domain != "open" and dim == 2:
         pytest.skip("what a box adds to a sort goes axis by axis, as in 3D")
     numbers = {"few_of_item": 0} if way != "select_cells" else {}
     numbers |= {"most_open_bytes": 0} if way == "region_sort" else {}
     run = {"long_run": 0.0 if way == "bucket_sort" else math.inf}  # in pairs, and in records
     fresh = tuned(as_narrow_gpu(session, fma=True), binning=numbers, grid=run)
-    domain = {"box": (1.0,) * dim, "periodic": True} if periodic else {}
+    where, domain = domain, domain_of(domain, dim)
     points = clouds.uniform(130, dim, dtype=dtype, seed=4)
     index = clfrnn.build_index(points, 0.2, method="strips", session=fresh, **domain)
     layout = structure_of(index)._bins.layout
     assert layout.plan.way == way
     assert way == "select_cells" or layout.plan.buckets > 1
     assert (layout.plan.regions > 1) == (way == "region_sort")
-    assert (structure_of(index).config.layout == "pairs") == (way == "bucket_sort" and not periodic)
+    assert (structure_of(index).config.layout == "pairs") == (way == "bucket_sort" and where == "open")
     for entered in (0, 1 << 30) if way == "region_sort" else (0,):
         if way == "region_sort":  # in two passes, then in one
             layout.binning.buckets.plan = dataclasses.replace(layout.plan, entered=entered)

@@ -9,7 +9,6 @@ from conftest import FULL, assert_counts, assert_same, counts_of
 
 import clfrnn
 from clfrnn import reference
-from clfrnn.methods import METHODS
 
 RADIUS, N, M = 0.3, 24, 5
 CELL = np.array([[0, 1.1, 0.2], [0.9, 0.3, 0], [-0.4, 0.1, 1.2]])
@@ -63,7 +62,6 @@ def queries_of(dim, batched):
 @pytest.mark.product
 @pytest.mark.usefixtures("garbage")
 @pytest.mark.parametrize("kind", ["open", "box", "cell", "skewed cell", "systems"])
-@pytest.mark.parametrize("method", sorted(METHODS))
 def test_every_call_without_points(session, method, dim, kind):
     points = np.random.default_rng(7).random((N, dim)).astype(np.float32)
     for known in domains(kind, dim):

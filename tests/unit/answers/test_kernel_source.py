@@ -93,10 +93,10 @@ def test_counts_in_a_kernel_of_ones_own(session, way, dim, dtype, periodic):
     assert found.get().sum() == len(truth(points, 0.07, **domain_of(periodic, dim)).indices)
 
 
-@pytest.mark.parametrize("periodic", [False, True], ids=["open", "periodic"])
-def test_a_position_of_ones_own(session, way, dim, periodic):
+@pytest.mark.parametrize("domain", ["open", "periodic", "cell"])
+def test_a_position_of_ones_own(session, way, dim, domain):
     points = clouds.uniform(N, dim, seed=1)
-    domain = domain_of(periodic, dim)
+    domain = {"cell": np.eye(dim) + np.tri(dim, k=-1)} if domain == "cell" else domain_of(domain == "periodic", dim)
     index = build(points, way, session, **domain)
     kernel, arguments = compiled(index, AROUND, f"-DDIM={dim}")
     for place in (np.full(dim, 0.03, np.float32), np.full(dim, 0.5, np.float32), np.full(dim, 1.1, np.float32)):

@@ -10,15 +10,9 @@ from conftest import POINTS, own_session, structure_of, truth
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.methods import METHODS
 
 N = min(500, POINTS)
 CLOUD = clouds.uniform(N, 3, seed=1)
-
-
-@pytest.fixture(params=sorted(METHODS))
-def method(request):
-    return request.param
 
 
 def build(points, radius, way, session, **domain):

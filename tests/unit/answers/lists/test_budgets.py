@@ -25,7 +25,6 @@ from conftest import (
 
 import clfrnn
 from clfrnn import clouds
-from clfrnn.methods import METHODS
 from clfrnn.primitives.readback import Readback
 
 N = min(300, POINTS)
@@ -34,11 +33,6 @@ RADIUS = 0.12
 EXPECTED = truth(CLOUD, RADIUS)
 PAIRS = len(EXPECTED.indices)
 UNIT = {"box": (1.0, 1.0, 1.0), "periodic": True}
-
-
-@pytest.fixture(params=sorted(METHODS))
-def method(request):
-    return request.param
 
 
 @pytest.fixture

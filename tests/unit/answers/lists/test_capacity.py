@@ -25,7 +25,6 @@ from clfrnn import clouds
 from clfrnn.answers.lists import columns as list_spec
 from clfrnn.answers.lists import two_pass as lists
 from clfrnn.answers.lists.capacity import Capacity
-from clfrnn.methods import METHODS
 from clfrnn.methods.first_pass.base import make_hit_mask
 from clfrnn.primitives.readback import Readback
 
@@ -41,11 +40,6 @@ SPARSE = EVEN * np.float32(2)
 EXPECTED = {id(points): truth(points, RADIUS) for points in (EVEN, DENSE, SPARSE)}
 PAIRS = len(EXPECTED[id(EVEN)].indices)
 UNIT = {"box": (1.0, 1.0, 1.0), "periodic": True}
-
-
-@pytest.fixture(params=sorted(METHODS))
-def method(request):
-    return request.param
 
 
 @pytest.fixture
