@@ -1,7 +1,6 @@
 """What periodic boxes have alone; test_conformance.py goes over them with all other spaces."""
 
 import functools
-
 import itertools
 
 import numpy as np
