@@ -397,6 +397,17 @@ def assert_nearest(found, expected):
         assert np.array_equal(each.get(), known)
 
 
+def assert_rows(found, expected, *, shifts=None):
+    """The k nearest on the device are those of the reference, in all that they have, `shifts` or none if it is said."""
+    found = found.to_host()
+    assert found.shifts is None or found.vectors is not None if shifts is None else (found.shifts is not None) == shifts
+    for name in ("indices", "distances", "vectors", "shifts"):
+        mine, theirs = getattr(found, name), getattr(expected, name)
+        if mine is not None:
+            assert mine.dtype == theirs.dtype, name
+            assert np.array_equal(mine, theirs), name
+
+
 def nbytes(found):
     """Bytes of what a caller sees of a list."""
     return sum(array.nbytes for array in (getattr(found, name) for name in COLUMNS) if array is not None)

@@ -160,10 +160,3 @@ def search(points, radius, way, session, **asked):
 def build(points, radius, way, session, **known):
     method, options = way
     return clfrnn.build_index(points, radius, method=method, session=session, **known, **options)
-
-
-def assert_rows(found, expected):
-    """The k nearest equal the reference, in all that they have."""
-    found = found.to_host()
-    for name in ("indices", "distances", "vectors", "shifts"):
-        assert getattr(found, name) is None or np.array_equal(getattr(found, name), getattr(expected, name)), name

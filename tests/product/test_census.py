@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import POCL, POINTS, as_gpu, structure_of, tuned
+from conftest import POCL, POINTS, as_gpu, assert_rows, structure_of, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -17,13 +17,6 @@ def counting_gpu(session, **numbers):
     if session.profile.kind != "gpu" and session.profile.platform != POCL:
         pytest.skip("compiled for GPUs and one CPU, as each program takes long")
     return tuned(as_gpu(session), nearest={"counted_first": 1, "even": math.inf, **numbers})
-
-
-def assert_rows(found, expected):
-    """Neighbors and distances are those of the reference."""
-    found = found.to_host()
-    assert np.array_equal(found.indices, expected.indices)
-    assert np.array_equal(found.distances, expected.distances)
 
 
 def crowd():

@@ -16,6 +16,7 @@ from conftest import (
     arranged_as_gpu,
     assert_counts,
     assert_nearest,
+    assert_rows,
     assert_same,
     counts_of,
     joined,
@@ -23,7 +24,7 @@ from conftest import (
     structure_of,
     truth,
 )
-from spaces import ALL_CELLS, SYSTEMS, assert_rows, build, search, space_of, spaces
+from spaces import ALL_CELLS, SYSTEMS, build, search, space_of, spaces
 
 import clfrnn
 from clfrnn import clouds, reference

@@ -25,6 +25,7 @@ from conftest import (
     as_gpu,
     assert_counts,
     assert_nearest,
+    assert_rows,
     assert_same,
     by_distance,
     counts_of,
@@ -128,7 +129,7 @@ def check(session, case, data, expected):
         return
     if case.call in ("within", "unbounded"):
         within = {} if case.call == "unbounded" else {"radius": radius}
-        same_nearest(clfrnn.nearest(points, k, queries=queries, vectors=True, **within, **place, **asked), expected)
+        assert_rows(clfrnn.nearest(points, k, queries=queries, vectors=True, **within, **place, **asked), expected)
         return
     if case.call in APPLICATIONS:
         apply(case, points, radius, expected, place)
@@ -163,7 +164,7 @@ def answer(index, case, data, expected, queries, asked, listed):
     elif case.call == "nearest":
         assert_nearest(index.nearest(queries, **asked), expected)
     elif case.call == "k nearest":
-        same_nearest(index.nearest(queries, k=neighbors_of(case, data), vectors=True, **asked), expected)
+        assert_rows(index.nearest(queries, k=neighbors_of(case, data), vectors=True, **asked), expected)
     elif case.call == "visit":
         visit(index, queries, asked, expected)
     elif case.call == "blocks":
@@ -239,16 +240,6 @@ def settle(case, data, found, expected):
         same_rows(found, expected)
     else:
         assert_same(found, expected, order=by_distance(expected) if case.sort == "distance" else slice(None))
-
-
-def same_nearest(found, expected):
-    """The k nearest equal the reference to the last bit."""
-    found = found.to_host()
-    for name in ("indices", "distances", "vectors", "shifts"):
-        mine, theirs = getattr(found, name), getattr(expected, name)
-        if mine is not None:
-            assert mine.dtype == theirs.dtype, name
-            assert np.array_equal(mine, theirs), name
 
 
 def vanishes(case, data, expected):

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pyopencl.array as cla
 import pytest
-from conftest import POINTS, as_gpu, tuned
+from conftest import POINTS, as_gpu, assert_rows, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -23,16 +23,6 @@ N = min(240, POINTS)
 BOUNDARIES = {"open": (0.3, {}), "periodic": (0.3, {"periodic": True}), "images": (0.7, {"periodic": True})}
 
 FIELDS = ("indices", "distances", "vectors", "shifts")
-
-
-def assert_rows(found, expected, *, shifts=False):
-    """Rows on the device are those of the reference, all that the result has."""
-    found = found.to_host()
-    assert (found.shifts is not None) == shifts
-    for name in FIELDS:
-        mine = getattr(found, name)
-        if mine is not None:
-            assert np.array_equal(mine, getattr(expected, name)), name
 
 
 def cloud(name, n, dim, dtype):

@@ -13,13 +13,14 @@ from conftest import (
     as_gpu,
     assert_counts,
     assert_nearest,
+    assert_rows,
     assert_same,
     counts_of,
     rows_of,
     structure_of,
     truth,
 )
-from spaces import assert_rows, build, search
+from spaces import build, search
 
 import clfrnn
 from clfrnn import clouds, reference

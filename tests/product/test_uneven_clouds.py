@@ -6,7 +6,7 @@ import functools
 import numpy as np
 import pytest
 from cluster_reference import twin
-from conftest import POINTS, as_gpu, assert_counts, launched, own_session, tuned
+from conftest import POINTS, as_gpu, assert_counts, assert_rows, launched, own_session, tuned
 
 import clfrnn
 from clfrnn import reference
@@ -61,13 +61,6 @@ def radius_of(points):
 def nearest_truth(name, dim, dtype, k, far=1e6):
     with np.errstate(over="ignore"):
         return reference.nearest(cloud(name, dim, dtype, far), k)
-
-
-def assert_rows(found, expected):
-    found = found.to_host()
-    for name in ("indices", "distances", "vectors", "shifts"):
-        if (mine := getattr(found, name)) is not None:
-            assert np.array_equal(mine, getattr(expected, name)), name
 
 
 @pytest.mark.parametrize("method", METHODS)
