@@ -152,7 +152,9 @@ def _fixed(results: Results, axes: Axes) -> Section:
         plot=Plot(
             name="cells",
             caption="Building and colliding with cells that atomic operations fill, in kernels and in device time",
-            panels=[_fixed_panel(results, axes, *each) for each in (("build, kernels", "build_kernels"), ("collide",) * 2)],
+            panels=[
+                _fixed_panel(results, axes, *each) for each in (("build, kernels", "build_kernels"), ("collide",) * 2)
+            ],
         ),
     )
 
@@ -173,7 +175,10 @@ def _fixed_panel(results: Results, axes: Axes, title: str, stage: str) -> Panel:
             )
             for start, lies in STARTS.items()
         },
-        groups=[_SHORT.get((numbering, reads), called.split(",")[0].replace(" ", "\n")) for numbering, _, reads, called in ways],
+        groups=[
+            _SHORT.get((numbering, reads), called.split(",")[0].replace(" ", "\n"))
+            for numbering, _, reads, called in ways
+        ],
     )
 
 
