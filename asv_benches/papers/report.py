@@ -74,9 +74,9 @@ def draw(plot: Plot, path: Path) -> None:
     for axes, panel in zip(panels, plot.panels, strict=True):
         _draw_panel(axes, panel)
     if plot.same_y:
-        top = max(axes.get_ylim()[1] for axes in panels)
+        lows, tops = zip(*(axes.get_ylim() for axes in panels), strict=True)
         for axes in panels:
-            axes.set_ylim(top=top)
+            axes.set_ylim(min(lows), max(tops))
     style.share_legend(drawn, panels)
     style.save(drawn, path)
 

@@ -12,6 +12,9 @@ __all__ = ["sections"]
 
 MS = 1e3
 
+#: Numberings and reads of cells, where they are not the plain ones, short enough for a plot.
+_SHORT = {("z_order", "arrays"): "Z-order", ("linear", "packed"): "fours", ("linear", "image"): "images"}
+
 
 def sections(results: Results) -> list[Section]:
     """Frames per second, then the stages of a frame, then the cells of fixed capacity."""
@@ -145,6 +148,36 @@ def _fixed(results: Results, axes: Axes) -> Section:
                 rows=rows,
                 words=2,
             )
+        ],
+        plot=Plot(
+            name="cells",
+            caption="Building and colliding with cells that atomic operations fill, in kernels and in device time",
+            panels=[
+                _fixed_panel(results, axes, *each) for each in (("build, kernels", "build_kernels"), ("collide",) * 2)
+            ],
+        ),
+    )
+
+
+def _fixed_panel(results: Results, axes: Axes, title: str, stage: str) -> Panel:
+    """A stage of a frame with each kind of cells."""
+    ways = cells_ways()
+    return Panel(
+        title=title,
+        y="device time (ms)",
+        series={
+            lies: (
+                (),
+                [
+                    _ms(results, cells_case(axes, numbering, start, capacity=capacity, reads=reads), stage)
+                    for numbering, capacity, reads, _ in ways
+                ],
+            )
+            for start, lies in STARTS.items()
+        },
+        groups=[
+            _SHORT.get((numbering, reads), called.split(",")[0].replace(" ", "\n"))
+            for numbering, _, reads, called in ways
         ],
     )
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from ..paper import NOTHING, Measurement, Results, Section, Table, range_text
+from ..paper import NOTHING, Measurement, Panel, Plot, Results, Section, Table, range_text
+from .claims import MS
 from .configurations import MODEL_WAYS, Axes, model_case
 
 __all__ = ["shares", "whole_models"]
@@ -100,7 +101,34 @@ def whole_models(results: Results, axes: Axes) -> Section:
                 ],
             ),
         ],
+        plot=Plot(
+            name="models",
+            caption="Query and construction of whole models together, the scale logarithmic",
+            panels=[
+                _panel(results, axes, "this library's rules", list(_SHARES)),
+                _panel(results, axes, "FLAME GPU's rules", list(CALLED)),
+            ],
+            same_y=True,
+        ),
     )
+
+
+def _panel(results: Results, axes: Axes, title: str, models: Sequence[str]) -> Panel:
+    """Milliseconds that the search takes of a step, by model and way."""
+    return Panel(
+        title=title,
+        y="search of a step (ms)",
+        series={
+            way: ((), [_ms(results.number(model_case(axes, model, way), "search")) for model in models])
+            for way in MODEL_WAYS
+        },
+        groups=list(_SHARES),
+        log="y",
+    )
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else MS * seconds
 
 
 def _row(results: Results, axes: Axes, model: str, stage: str) -> list[str]:
