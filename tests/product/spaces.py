@@ -28,18 +28,15 @@ SYSTEMS = ["systems.open", "systems.box", "systems.boxes", "systems.cells"]
 NUMBERS = np.array([7, -2, 40, 3, 11])
 QUERIED = np.array([*NUMBERS, 99])
 
-#: Of each kind: the most points, a radius short and long, and how far away points may lie, in lengths.
-NUMBER = {"open": POINTS, "box": 200, "axis": 200, "torus": 200, "cell": 80, "systems": 90}
-SHORT = {"cell": 0.17, "systems": 0.4, "torus": 1.0}
-LONG = {
-    "open": (0.5,),
-    "axis": (1.1,),
-    "torus": (2.0,),
-    "box": (0.5, 0.51, 0.97, 1.0, 1.3, 2.1),
-    "cell": (0.9,),
-    "systems": (0.9,),
+#: Kind -> the most points, a short radius, long ones, and how far away points may lie, in lengths.
+KINDS = {
+    "open": (POINTS, None, (0.5,), 1e20),
+    "box": (200, None, (0.5, 0.51, 0.97, 1.0, 1.3, 2.1), 3000),
+    "axis": (200, None, (1.1,), 3000),
+    "torus": (200, 1.0, (2.0,), 3),
+    "cell": (80, 0.17, (0.9,), 40),
+    "systems": (90, 0.4, (0.9,), 40),
 }
-FAR = {"open": 1e20, "box": 3000, "axis": 3000, "torus": 3, "cell": 40, "systems": 40}
 
 
 def spaces(*names, core=(), drawn=("cell", "systems")):
@@ -62,9 +59,8 @@ class Space:
         self.name, self.dim = name, dim
         self.kind, _, self.form = name.partition(".")
         self.rows = np.array(CELLS[self.form][dim], float) if self.kind == "cell" else np.eye(dim)
-        self.number = min(NUMBER[self.kind], POINTS)
-        self.short, self.long = SHORT.get(self.kind, {1: 0.1, 2: 0.11}.get(dim, 0.2)), LONG[self.kind]
-        self.far = FAR[self.kind]
+        most, short, self.long, self.far = KINDS[self.kind]
+        self.number, self.short = min(most, POINTS), short or (0.2 if dim > 2 else 0.11)
         self.domain = self._domain()
         self.repeats = bool(self.domain)
 
@@ -114,7 +110,7 @@ class Space:
 
     def steps(self, dtype):
         """Points as they may be after each other in an index, and the arguments that change with them."""
-        rng, n, real = np.random.default_rng(10), self.number // 2, np.dtype(dtype).type
+        rng, n = np.random.default_rng(10), self.number // 2
         points = self.points(n, dtype)
         yield points, {}
         if self.kind == "torus":
@@ -124,17 +120,12 @@ class Space:
         for step, drift in enumerate((0.02, 0.3, 0.05, 2.5, 0.05)):
             points = (points + rng.normal(0, drift, points.shape)).astype(dtype)
             if step == 2:  # leaps, as of positions that nobody wraps
-                points = points * real(40) if self.kind == "open" else points + self.rounds(points, rng)
+                turns = np.rint(rng.uniform(-1, 1, points.shape) * self.far)
+                points = points + turns @ self.rows if self.repeats else 40 * points
             if step == 4:
-                points = (
-                    points / real(400) if self.kind == "open" else self.points(n, dtype) + self.rounds(points, rng) / 40
-                )
+                points = points / (40 if self.repeats else 400)
             changed = {"cell": self.domain["cell"] * (1 + 0.2 * (step % 2))} if self.name == "systems.cells" else {}
             yield points.astype(dtype), changed
-
-    def rounds(self, points, rng):
-        """Whole lengths, up to as many as points may be away."""
-        return rng.integers(-int(self.far), int(self.far) + 1, points.shape) @ self.rows
 
 
 @functools.cache

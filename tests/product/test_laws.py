@@ -97,7 +97,7 @@ _SCENES = {}
 
 
 def check(boundary, dim, dtype):
-    """Leave out what only takes long to compile: every cloud is searched there in test_periodic.py."""
+    """Leave out what only takes long to compile: every cloud is searched there in test_conformance.py."""
     if dtype.itemsize == 8 and (boundary == "images" or (boundary == "periodic" and dim == 2)):
         pytest.skip("float64 in a periodic box is tested in three dimensions and by single images")
     if boundary in ("cell", "systems") and (dtype.itemsize == 4) != (dim == 3):
@@ -105,7 +105,7 @@ def check(boundary, dim, dtype):
 
 
 def ways_in(boundary):
-    """The ways to search there: methods without options where test_cells.py and test_batches.py have the others."""
+    """The ways to search there: methods without options where test_conformance.py has the others."""
     return [way for way in WAYS.values() if boundary not in ("cell", "systems") or not way[1]]
 
 
@@ -121,7 +121,7 @@ def scene(request, session, way, dim, dtype):
     """Made once for all laws."""
     check(request.param, dim, dtype)
     if way not in ways_in(request.param):
-        pytest.skip("options of methods are searched by in test_cells.py and test_batches.py")
+        pytest.skip("options of methods are searched by in test_conformance.py")
     return scene_of(session, way, dim, dtype, request.param)
 
 
