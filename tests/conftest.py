@@ -437,6 +437,13 @@ def truth(points, radius, *, queries=None, **asked):
     return _TRUTH[key]
 
 
+def nudged(rng, values, dtype=None):
+    """Each value in a dtype, or one of its two neighbors in floating point."""
+    values = np.asarray(values, dtype)
+    towards = rng.choice([-np.inf, 0.0, np.inf], values.shape).astype(values.dtype)
+    return np.where(towards == 0, values, np.nextafter(values, towards))
+
+
 def launched(session, call):
     """The names of the kernels that a call launches, in order, and what it gives."""
     with session.recorded() as launches:

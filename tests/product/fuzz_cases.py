@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from condition_cases import CASES as CONDITIONS
-from conftest import POINTS, WAYS, structure_of, with_tuning
+from conftest import POINTS, WAYS, nudged, structure_of, with_tuning
 from hypothesis import strategies as st
 
 import clfrnn
@@ -291,12 +291,6 @@ class Data(NamedTuple):
     query_batch: Any
     condition: Any
     met: Any  # the condition in numpy
-
-
-def nudged(rng, values):
-    """Each value, or one of its two neighbors in floating point."""
-    towards = rng.choice([-np.inf, 0.0, np.inf], values.shape).astype(values.dtype)
-    return np.where(towards == 0, values, np.nextafter(values, towards))
 
 
 class Maker:

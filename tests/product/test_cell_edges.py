@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import FULL, assert_counts, assert_same, truth
+from conftest import FULL, assert_counts, assert_same, nudged, truth
 
 import clfrnn
 from clfrnn.domain.box import EPSILON, SLACK
@@ -34,12 +34,6 @@ def grid_over(domain, radius, dtype):
     return fit_cells(low=low, high=high, sides=(radius,) * dim, n=10**6, real=real, lengths=domain.lengths)
 
 
-def beside(values, rng, dtype):
-    """Each number, or one of the floats next to it."""
-    step = rng.integers(-1, 2, values.shape)
-    return np.where(step == 0, values, np.nextafter(values, np.where(step > 0, np.inf, -np.inf).astype(dtype)))
-
-
 def translation(shifts, cell):
     """As the contract says: each operation rounded in the dtype."""
     turns = shifts.astype(cell.dtype)
@@ -66,8 +60,8 @@ def edge_pairs(cell, domain, radius, *, many, seed, far):
     points = places @ np.linalg.inv(normals).T
     queries = points + radius * normals[axis] * rng.choice([-1, 1], (many, 1))
     of_points, of_queries = (rng.integers(-far, far + 1, (many, dim)) for _ in range(2))
-    points = beside((points + of_points @ cell.astype(float)).astype(dtype), rng, dtype)
-    queries = beside((queries + of_queries @ cell.astype(float)).astype(dtype), rng, dtype)
+    points = nudged(rng, points + of_points @ cell.astype(float), dtype)
+    queries = nudged(rng, queries + of_queries @ cell.astype(float), dtype)
     shifts = of_queries - of_points
     dx = (points - queries) + translation(shifts, cell)
     squares = dx[:, 0] * dx[:, 0]

@@ -40,23 +40,6 @@ def test_attributes_that_are_measured_afterwards(session, dtype, flags):
             assert ("measure_pairs" in names) == (len(expected.indices) > 0)
 
 
-def test_a_box_means_a_box(session, dim):
-    """All axes are periodic where a box or a cell is given; flags may be integers, and False makes the box a hint."""
-    points = points_in("hexagonal", dim, N, np.float32)
-    for domain in ({"box": [1.0] * dim}, {"cell": CELLS["hexagonal"][dim]}):
-        wrapped, plain = truth(points, 0.3, **domain), truth(points, 0.3)
-        assert wrapped.offsets[-1] > plain.offsets[-1]
-        for periodic in (None, True, 1, [1] * dim, np.ones(dim, np.int8)):
-            assert_same(clfrnn.search(points, 0.3, **domain, periodic=periodic, session=session, **FULL), wrapped)
-        for periodic in (False, 0, [0] * dim):
-            found = clfrnn.search(points, 0.3, **domain, periodic=periodic, session=session, **FULL)
-            assert_same(found, plain)
-            assert found.shifts is None
-        index = clfrnn.build_index(points, 0.3, **domain, session=session)
-        assert_counts(index.count(), wrapped)
-    assert_same(clfrnn.search(points, 0.3, session=session, **FULL), truth(points, 0.3))
-
-
 @pytest.mark.parametrize(
     ("domain", "message"),
     [

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import POCL, POINTS, as_gpu, assert_rows, structure_of, tuned
+from conftest import POCL, POINTS, as_gpu, assert_rows, nudged, structure_of, tuned
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -68,14 +68,6 @@ def test_neighbors_counted_that_meet_a_condition(session):
     assert_rows(found, reference.nearest(points, 8, where=lambda i, j, *_: j > least[i]))
 
 
-def beside(rng, values):
-    """Each number, or one of the four floats next to it."""
-    for _ in range(2):
-        towards = rng.choice(np.float32([-np.inf, 0, np.inf]), values.shape)
-        values = np.where(towards == 0, values, np.nextafter(values, towards))
-    return values
-
-
 def left_out(grid, points, queries, bounds):
     """Whether points lie outside of windows that reach as far as the rounded root of a bound, as GPUs have windows."""
     low, inverse, reach = np.float32(grid.low[0]), np.float32(grid.inverses[0]), np.sqrt(bounds)
@@ -94,7 +86,7 @@ def test_the_window_of_a_bound_holds_all_within_it(session):
     points = np.stack(np.meshgrid(np.zeros(1, np.float32), lines, lines), axis=-1).reshape(-1, 3)
     points = np.concatenate([points, np.full((1, 3), -0.5, np.float32), np.full((1, 3), 1.5, np.float32)])
     grid = structure_of(clfrnn.build_index(points, 0.26, session=device, **option)).cell_grid
-    points[:-2, 0] = beside(rng, np.float32(grid.low[0] + (1 + np.arange(25) % 16) * grid.sides[0]))
+    points[:-2, 0] = nudged(rng, nudged(rng, grid.low[0] + (1 + np.arange(25) % 16) * grid.sides[0], np.float32))
     index = clfrnn.build_index(points, 0.26, session=device, **option)
     assert structure_of(index).cell_grid == grid, "its sides depend on the radius alone"
     checked = 0
@@ -103,7 +95,7 @@ def test_the_window_of_a_bound_holds_all_within_it(session):
         near = points[chosen]
         steps = (radius * radius).view(np.uint32) // 2**20 - rng.integers(1, 9, len(near)).astype(np.uint32)
         bounds = ((steps + 1) * 2**20 - 1).view(np.float32)
-        away = beside(rng, near[:, 0] + rng.choice(np.float32([-1, 1]), len(near)) * np.sqrt(bounds))
+        away = nudged(rng, nudged(rng, near[:, 0] + rng.choice(np.float32([-1, 1]), len(near)) * np.sqrt(bounds)))
         squares = (near[:, 0] - away) ** 2
         hard = (squares <= bounds) & (squares.view(np.uint32) // 2**20 == steps)
         hard &= left_out(grid, near[:, 0], away, bounds)

@@ -15,12 +15,12 @@ from conftest import (
     assert_nearest,
     assert_rows,
     assert_same,
-    counts_of,
+    nudged,
     rows_of,
     structure_of,
     truth,
 )
-from spaces import build, search
+from spaces import CELLS, build, search
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -90,6 +90,25 @@ def test_corners_are_lengths_wherever_they_lie(session, method, dim):
             assert_same(search(points, radius, (method, {}), session, box=box, periodic=True), expected)
 
 
+def test_a_box_means_a_box(session, dim):
+    """All axes are periodic where a box or a cell is given; flags may be integers. False makes it a hint."""
+    points = sample("uniform", N // 2, dim, np.float32)
+    plain = truth(points, 0.3)
+    for name, domain in (("box", [1.0] * dim), ("cell", CELLS["hexagonal"][dim])):
+        wrapped = truth(points, 0.3, **{name: domain})
+        assert wrapped.offsets[-1] > plain.offsets[-1]
+        for periodic in (None, True, 1, [1] * dim, np.ones(dim, np.int8)):
+            found = clfrnn.search(points, 0.3, **{name: domain}, periodic=periodic, session=session, **FULL)
+            assert_same(found, wrapped)
+        assert_counts(clfrnn.build_index(points, 0.3, **{name: domain}, session=session).count(), wrapped)
+    hints = [[1, 1, 1], [0, -1, 2], [np.nan, np.inf, 1], [[0.2] * 3, [0.1] * 3]]
+    for box in (np.array(hint)[..., :dim] for hint in hints):
+        for periodic in (False, 0, [0] * dim, np.zeros(dim, bool)):
+            found = clfrnn.search(points, 0.3, box=box, periodic=periodic, session=session, **FULL)
+            assert_same(found, plain)
+            assert found.shifts is None
+
+
 def test_few_cells_on_an_axis(session, way, dim):
     """The first axis is one to four radii long, a little more or less, the others longer."""
     points = sample("uniform", N // 3, dim, np.float32)
@@ -100,59 +119,16 @@ def test_few_cells_on_an_axis(session, way, dim):
             assert_same(search(points, 0.2, way, session, **domain), truth(points, 0.2, **domain))
 
 
-@pytest.mark.parametrize("length", [1e5 + 0.3, 65536.0])
-def test_cells_of_a_large_box_wrap(session, way, dim, length):
-    """Pairs in the middle and over the seams of a box that has far more cells than points."""
-    rng = np.random.default_rng(5)
-    centres = rng.choice([0.0, 0.25, 0.5], (6, dim))
-    centres[0], centres[1] = 0.0, 0.5
-    points = centres[rng.integers(6, size=N)] * length + rng.uniform(-1, 1, (N, dim))
-    points[: N // 8] = rng.uniform(0, length, (N // 8, dim))
-    for periodic in (True, [True] + [False] * (dim - 1)):
-        domain = {"box": (length,) * dim, "periodic": periodic}
-        inside = np.where(periodic, np.mod(points, length), points).astype(np.float32)
-        expected = truth(inside, 2.0, **domain)
+def test_vectors_are_of_raw_coordinates(dim):
+    """(p_j - q_i) + shift * length, whose squares summed are the squared distance: what the product compares with."""
+    points, length = sample("uniform", N // 2, dim, np.float32) * np.float32(40), np.float32(9.7)
+    expected = truth(points, 2.0, box=(length,) * dim)
+    vectors = (points[expected.indices] - points[rows_of(expected)]) + expected.shifts.astype(np.float32) * length
+    squares = functools.reduce(np.add, (vectors * vectors).T)
 
-        index = build(inside, 2.0, way, session, **domain)
-
-        assert structure_of(index).cell_grid is None or structure_of(index).cell_grid.wrapped or index.method == "fenns"
-        assert expected.shifts.any()
-        assert_same(index.query(**FULL), expected)
-        queries = np.concatenate([inside[::3] + np.float32(length), inside[1::3]])
-        foreign = truth(inside, 2.0, queries=queries, **domain)
-        assert_same(search(inside, 2.0, way, session, queries=queries, **domain), foreign)
-        index.update((points + length * 3).astype(np.float32))
-        assert_same(index.query(**FULL), truth((points + length * 3).astype(np.float32), 2.0, **domain))
-
-
-# --- what a list carries ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("sort", [None, "index", "distance"])
-def test_shifts_come_with_vectors_of_periodic_boxes_alone(session, method, sort):
-    points = sample("uniform", N, 2, np.float32)
-    way = (method, {})
-    assert search(points, 0.1, way, session, sort=sort, box=(1, 1), periodic=False).shifts is None
-    assert search(points, 0.6, way, session, sort=sort, vectors=False, **unit(2)).shifts is None
-    found = search(points, 0.6, way, session, sort=sort, **unit(2))
-    assert found.shifts.dtype == np.int32
-    assert found.shifts.shape == found.vectors.shape == (found.num_pairs, 2)
-
-
-def test_vectors_are_of_raw_coordinates(session, method, dim):
-    """(p_j - q_i) + shift * length, whose squares summed are the squared distance."""
-    points = sample("uniform", N // 2, dim, np.float32) * np.float32(40)
-    length = np.float32(9.7)
-    found = search(points, 2.0, (method, {}), session, box=(length,) * dim, periodic=True).to_host()
-    i, j = found.to_coo()
-
-    vectors = (points[j] - points[i]) + found.shifts.astype(np.float32) * length
-
-    assert found.shifts.any()
-    assert np.array_equal(found.vectors, vectors)
-    squares = vectors[:, 0] * vectors[:, 0] + vectors[:, 1] * vectors[:, 1]
-    squares = squares + vectors[:, 2] * vectors[:, 2] if dim == 3 else squares
-    assert np.array_equal(found.distances, np.sqrt(squares))
+    assert expected.shifts.any()
+    assert np.array_equal(expected.vectors, vectors)
+    assert np.array_equal(expected.distances, np.sqrt(squares))
 
 
 def test_a_matrix_has_no_place_for_several_images(session, method):
@@ -165,18 +141,6 @@ def test_a_matrix_has_no_place_for_several_images(session, method):
     for found in (several, several.to_host(), search(points, 0.9, (method, {}), session, vectors=False, **unit(2))):
         with pytest.raises(clfrnn.InvalidInputError, match=r"to_scipy: query \d+ sees several images of point \d+"):
             found.to_scipy()
-
-
-def test_a_box_is_only_a_hint_without_periodic(session, method):
-    """It cuts nothing off, and may be any numbers."""
-    points = sample("uniform", N, 2, np.float32) * np.float32(3) - np.float32(1)
-    expected = truth(points, 0.2)
-    for box in ((1, 1), (0, -1), (np.nan, np.inf), [[0.2, 0.2], [0.1, 0.1]]):
-        for periodic in (False, [False, False], np.zeros(2, bool)):
-            assert_same(search(points, 0.2, (method, {}), session, box=box, periodic=periodic), expected)
-
-
-# --- update -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("where", ["host", "device"])
@@ -195,33 +159,7 @@ def test_cells_of_a_periodic_box_stay_as_many(session, dim, where):
             assert structure_of(index).cell_grid.shape == shape
 
 
-# --- count, nearest, visit --------------------------------------------------------------------------------------------
-
-
-def test_the_nearest_may_be_an_image_of_oneself(session, method):
-    points = np.float32([[0.25, 0.5], [5.25, 4.5]])
-    alone = clfrnn.build_index(points[:1], 1.5, method=method, session=session, box=(1, 3), periodic=True)
-    both = clfrnn.build_index(points, 1.5, method=method, session=session, box=(1, 3), periodic=True)
-
-    assert alone.nearest().indices.get().tolist() == [0]
-    assert alone.nearest().distances.get().tolist() == [1]
-    assert alone.nearest(include_self=True).distances.get().tolist() == [0]
-    assert alone.nearest(radius=0.9).indices.get().tolist() == [-1]
-    assert alone.nearest(radius=0.9).distances.get().tolist() == [np.inf]
-    assert alone.count().get().tolist() == [2]
-    # Point 1 lies where the image of point 0 does but for an axis: 1 away from both, so the lowest number wins.
-    assert both.nearest().indices.get().tolist() == [0, 0]
-    assert both.nearest().distances.get().tolist() == [1, 1]
-
-
 # --- pairs on the seam ------------------------------------------------------------------------------------------------
-
-
-def nudged(rng, values, dtype):
-    """Each value or one of its neighbors in floating point."""
-    values = np.asarray(values, dtype)
-    towards = rng.choice([-np.inf, 0.0, np.inf], values.shape)
-    return np.where(towards == 0, values, np.nextafter(values, towards.astype(dtype))).astype(dtype)
 
 
 def test_a_pair_known_to_break_careless_windows(arranged, way, dim, dtype):
@@ -402,53 +340,49 @@ def test_boxes_that_end_beyond_all_numbers(session):
     assert index.count().get().tolist() == [0] * 20
 
 
-# --- other dimensions -------------------------------------------------------------------------------------------------
-
-
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
 
 PLAIN = clouds.uniform(50, 2, seed=1)
 
 
-@pytest.mark.parametrize(
-    ("domain", "message"),
-    [
-        ({"periodic": True}, "box: periodic=True needs the lengths of the box, got None"),
-        ({"periodic": [False, True]}, "box: .*needs the lengths"),
-        ({"periodic": True, "box": (1, 0)}, "box: expected a positive, finite length on axis 1.*got 0.0"),
-        ({"periodic": True, "box": (-1, 1)}, "box: .*on axis 0.*got -1.0"),
-        ({"periodic": True, "box": (1, np.nan)}, "box: .*on axis 1.*got nan"),
-        ({"periodic": True, "box": (np.inf, 1)}, "box: .*on axis 0.*got inf"),
-        ({"periodic": True, "box": (1e39, 1)}, "box: .*on axis 0.*got inf"),
-        ({"periodic": True, "box": (1e-40, 1)}, "box: .*on axis 0"),
-        ({"periodic": True, "box": [[0, 0], [1, 0]]}, "box: .*on axis 1.*got 0.0"),
-        ({"periodic": True, "box": [[0, 1], [1, 0]]}, "box: .*on axis 1.*got -1.0"),
-        ({"periodic": True, "box": [[0, np.nan], [1, 1]]}, "box: .*on axis 1.*got nan"),
-        ({"periodic": True, "box": [[0, -1e39], [1, 1]]}, "box: .*on axis 1"),
-        ({"periodic": True, "box": [[0, 1e9], [1, 1e9 + 1]]}, "box: .*on axis 1.*got 0.0"),
-        ({"periodic": True, "box": 1.0}, r"box: expected 2 lengths.*shape \(2, 2\), got 1.0"),
-        ({"periodic": True, "box": (1, 1, 1)}, r"box: expected 2 lengths.*got \(1, 1, 1\)"),
-        ({"periodic": True, "box": np.ones((3, 2))}, "box: expected 2 lengths"),
-        ({"periodic": True, "box": np.ones((2, 3))}, "box: expected 2 lengths"),
-        ({"periodic": True, "box": np.ones((1, 2))}, "box: expected 2 lengths"),
-        ({"periodic": True, "box": "unit"}, "box: expected 2 lengths.*got 'unit'"),
-        ({"periodic": True, "box": [[0, 0], [1]]}, "box: expected 2 lengths"),
-        ({"periodic": False, "box": (1, 1, 1)}, "box: expected 2 lengths"),
-        ({"periodic": [True], "box": (1, 1)}, r"periodic: expected True, False or 2 of them.*got \[True\]"),
-        ({"periodic": [True] * 3, "box": (1, 1)}, "periodic: expected"),
-        ({"periodic": 2, "box": (1, 1)}, "periodic: expected.*got 2"),
-        ({"periodic": [0, 2], "box": (1, 1)}, "periodic: expected"),
-        ({"periodic": 1.0, "box": (1, 1)}, "periodic: expected.*got 1.0"),
-        ({"periodic": "xy", "box": (1, 1)}, "periodic: expected.*got 'xy'"),
-        ({"periodic": [True, None], "box": (1, 1)}, "periodic: expected"),
-    ],
-    ids=lambda value: None,
-)
-def test_bad_boxes(session, domain, message):
-    for call in (clfrnn.search, clfrnn.build_index):
+#: Message -> boxes, or flags with a box of two lengths.
+BAD = {
+    "box: expected a positive, finite length on axis 1.*got 0.0": [(1, 0), [[0, 0], [1, 0]], [[0, 1e9], [1, 1e9 + 1]]],
+    "box: .*on axis 0.*got -1.0": [(-1, 1)],
+    "box: .*on axis 1.*got -1.0": [[[0, 1], [1, 0]]],
+    "box: .*on axis 1.*got nan": [(1, np.nan), [[0, np.nan], [1, 1]]],
+    "box: .*on axis 0.*got inf": [(np.inf, 1), (1e39, 1)],
+    "box: .*on axis 0": [(1e-40, 1)],
+    "box: .*on axis 1": [[[0, -1e39], [1, 1]]],
+    r"box: expected 2 lengths.*shape \(2, 2\), got 1.0": [1.0],
+    r"box: expected 2 lengths.*got \(1, 1, 1\)": [(1, 1, 1)],
+    "box: expected 2 lengths.*got 'unit'": ["unit"],
+    "box: expected 2 lengths": [np.ones((3, 2)), np.ones((2, 3)), np.ones((1, 2)), [[0, 0], [1]]],
+    r"periodic: expected True, False or 2 of them.*got \[True\]": [[True]],
+    "periodic: expected.*got 2": [2],
+    "periodic: expected.*got 1.0": [1.0],
+    "periodic: expected.*got 'xy'": ["xy"],
+    "periodic: expected": [[True] * 3, [0, 2], [True, None]],
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_boxes(session, message):
+    for given, call in itertools.product(BAD[message], (clfrnn.search, clfrnn.build_index)):
+        domain = {"box": given, "periodic": True} if message.startswith("box") else {"box": (1, 1), "periodic": given}
         with pytest.raises(clfrnn.InvalidInputError, match=message):
             call(PLAIN, 0.1, session=session, **domain)
+
+
+def test_boxes_that_are_needed_or_have_another_shape(session):
+    for domain, message in [
+        ({"periodic": True}, "box: periodic=True needs the lengths of the box, got None"),
+        ({"periodic": [False, True]}, "box: .*needs the lengths"),
+        ({"periodic": False, "box": (1, 1, 1)}, "box: expected 2 lengths"),
+    ]:
+        with pytest.raises(clfrnn.InvalidInputError, match=message):
+            clfrnn.search(PLAIN, 0.1, session=session, **domain)
 
 
 def test_radii_over_too_many_images(session, method):
@@ -626,25 +560,6 @@ def test_clusters_over_the_edges_of_a_torus(arranged, name, radius, start, dim):
         assert structure_of(index).images_served(foreign=False) == (("wraps_once",) if radius > 1e-4 else ("in_box",))
     assert_counts(index.count(), expected)
     assert_same(search(points, radius, (name, {}), arranged, **domain), expected)
-
-
-@pytest.mark.parametrize("bad", [np.inf, -np.inf, np.nan])
-@pytest.mark.parametrize("name", ["strips", "uniform_grid"])
-def test_points_at_infinity_end_no_search(arranged, name, bad, dim):
-    """They pass no edge, although their windows lie beyond all; the rest is counted, and the next check says which."""
-    rng = np.random.default_rng(1)
-    for radius, spread in ((0.002, 0.002), (0.2, 1.0)):
-        points = np.float32((rng.integers(0, 2, (N, dim)) + spread * rng.normal(0, 1, (N, dim))) % 1)
-        index = clfrnn.build_index(points, radius, method=name, session=arranged, **unit(dim))
-        spoilt = points.copy()
-        spoilt[3, 0] = spoilt[7, dim - 1] = bad
-        good = np.isfinite(spoilt).all(axis=1)
-        index.update(cla.to_device(arranged.queue, spoilt))
-        counts = index.count().get()
-        assert counts[~good].tolist() == [0, 0]
-        assert np.array_equal(counts[good], counts_of(truth(points[good], radius, **unit(dim))))
-        with pytest.raises(clfrnn.InvalidInputError, match="points: .*row 3"):
-            index.check()
 
 
 def test_crowds_count_as_such_although_points_have_left_the_box(session):
