@@ -352,6 +352,6 @@ def _opened(device: cl.Device) -> tuple[cl.Context, cl.CommandQueue]:
     except cl.Error as error:
         raise NoDeviceError(
             f"device {device.name.strip()} was found and cannot be opened: {error}. Often other programs hold its "
-            "memory, as JAX takes three quarters of a GPU's when it starts, or there are many sessions: end what is not "
-            "needed, use one session for all searches, or name another device. `clfrnn devices` lists them"
+            "memory, as JAX takes three quarters of a GPU's when it starts, or there are many sessions: end what is "
+            "not needed, use one session for all searches, or name another device. `clfrnn devices` lists them"
         ) from error
