@@ -8,8 +8,8 @@ from typing import NamedTuple
 from ....tools.scans import SOURCES
 from ...paper import Measurement, Panel, Plot, Results, Section, Table, range_text
 from ...shapes import DIAGONAL, NOISE
+from .kd_trees import compared
 from .kd_trees import field as kd_field
-from .kd_trees import libraries
 from .statues import (
     ANN,
     FIELDS,
@@ -162,7 +162,7 @@ def _overview(results: Results, groups: dict[str, list[Row]]) -> Section:
             series={
                 way: ((), [_ms(results.number(row.cases[k], "kernels")) for row in rows]) for k, way in enumerate(WAYS)
             },
-            groups=[row.model for row in rows],
+            groups=[row.model.replace(", ", ",\n") for row in rows],
             log="y" if rows is groups["distance fields"] else "",  # one takes hundreds of times as long as another
         )
         for what, rows in groups.items()
@@ -227,16 +227,13 @@ def _tables(
 
 def _libraries(results: Results, sizes: Sizes) -> Table:
     """Table 3 by libraries that are in the place of ANN."""
-    names = libraries(results.scale)
+    names = compared(results)
     rows = [
         [
             f"{one.model}, {one.points:,}",
             f"{MS * ANN[one.model]:,.0f}",
             results.text(field(sizes, one, WAYS[0]), "wall", ",.1f", scale=MS),
-            *(
-                results.text(kd_field(sizes, one, library), "wall", ",.0f", scale=MS)
-                for library in libraries(results.scale)
-            ),
+            *(results.text(kd_field(sizes, one, library), "wall", ",.0f", scale=MS) for library in names),
         ]
         for one in FIELDS
     ]
