@@ -138,6 +138,19 @@ class SystemHeights:
         lies = bool(((low >= mine.low) & (high <= mine.high) & (filled | self.periodic)).all())
         return lies and (self.in_box or not self._hold(low, high))
 
+    def served(self, reach: float, most: float) -> _Numbers | None:
+        """The lowest low corner, the highest high corner, and the least extents of what :meth:`serve` says yes to.
+
+        (systems, 3, dim). They lie within `most`, and where images can be distinguished. None where points of the
+        layout lie outside of their boxes: bounds alone do not tell then.
+        """
+        if not self.in_box:
+            return None
+        (low, high), limits = self._bounds, np.minimum(self._facts.limits, most)
+        with np.errstate(invalid="ignore"):  # a system without points
+            least = np.where(self.periodic, 0.0, np.maximum(0.0, (high - low - _LEFT_EMPTY * reach) / 2))
+        return np.stack([np.maximum(low, -limits), np.minimum(high, limits), least], axis=1)
+
 
 def widened(systems: Systems, bounds: SystemBounds, reach: float) -> SystemBounds:
     """Wider bounds, so that the layout for them serves points that move on: up to the edges of cells of a reach.

@@ -16,10 +16,19 @@ from ..runtime.session import Session
 
 __all__ = ["finite", "positive", "take_cloud", "take_normals", "whole"]
 
+#: The dtypes of points.
+_REAL = np.float32, np.float64
 
-def take_cloud(session: Session, value: Rows) -> tuple[DeviceArray[np.floating[Any]], int, int]:
-    """Points of two or three coordinates on the device, their number and their dimension; raises for others."""
-    array = as_points(value, session=session)
+
+def take_cloud(
+    session: Session, value: Rows, *, checked: bool = True
+) -> tuple[DeviceArray[np.floating[Any]], int, int]:
+    """Points of two or three coordinates on the device, their number and their dimension; raises for others.
+
+    Unless points that lie there are to be `checked`, for which it waits, their numbers may be anything.
+    """
+    ready = not checked and isinstance(value, cla.Array) and value.ndim == 2 and value.dtype in _REAL
+    array = to_device(value, name="points", session=session) if ready else as_points(value, session=session)
     n, dim = array.shape
     if dim not in (2, 3):
         raise InvalidInputError(

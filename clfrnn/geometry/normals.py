@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..answers.each_row import empty_rows, run_for_rows
 from ..api import build_index, nearest
 from ..device_array import DeviceArray
 from ..errors import InvalidInputError
@@ -98,7 +100,7 @@ def normals(
     check_keywords(normals, method, options)
     session = choose_session(session, points)
     with session.lock:
-        array, n, dim = take_cloud(session, points)
+        array, n, dim = take_cloud(session, points, checked=False)  # the search checks them
         seen, position = _position(viewpoint, dim)
         given: dict[str, Any] = {"points": array, "viewpoint": position} if seen else {}
         if k is not None:
@@ -106,22 +108,27 @@ def normals(
             rows = nearest(
                 array, taken, radius=radius, include_self=True, vectors=True, method=method, session=session, **options
             )
-            index = build_index(array[: min(n, 1)], 0.0, session=session)
-            function = _covariance_of_rows(dim, seen)
-            given |= {"queries": array, "k": taken, "indices": rows.indices, "vectors": rows.vectors}
+            given |= {"k": taken, "indices": rows.indices, "vectors": rows.vectors}
+            found = _empty(functools.partial(empty_rows, session), array)
+            run_for_rows(session, _covariance_of_rows(dim, seen), (n, dim), found._asdict() | given, dtype=array.dtype)
         elif radius is not None:
             index = build_index(array, radius, method=method, session=session, **options)
-            function = _covariance(dim, seen)
+            found = _empty(index.empty, array)
             given["unit"] = unit_of(index.radius, index.dtype)
+            index.visit(_covariance(dim, seen), **found._asdict(), **given)
         else:
             raise InvalidInputError(
                 "expected a radius, or k, got neither; pass the radius of the ball whose points are taken, or how many "
                 "nearest points",
                 argument="radius, k",
             )
-        found = Normals(index.empty((n, dim)), index.empty(n), index.empty((n, dim)), index.empty(n, "int32"))
-        index.visit(function, **found._asdict(), **given)
         return found
+
+
+def _empty(make: Callable[..., DeviceArray[Any]], points: DeviceArray[np.floating[Any]]) -> Normals:
+    """The arrays of the normals of points, which `make` gives by shape and dtype; their numbers are not set."""
+    n, dtype = points.shape[0], points.dtype
+    return Normals(make(points.shape, dtype), make(n, dtype), make(points.shape, dtype), make(n, np.int32))
 
 
 def _taken(k: object, dim: int) -> int:
@@ -220,14 +227,13 @@ def _covariance(dim: int, seen: bool) -> NeighborFunction:
 
 @functools.cache
 def _covariance_of_rows(dim: int, seen: bool) -> NeighborFunction:
-    """The same for rows of the nearest, which are found already: no neighbor is visited."""
+    """The same for rows of the nearest, which are found already."""
     pieces = spread(dim)
     lanes = ", ".join(f"from[{k}]" for k in range(dim))
     row = _OF_ROW.replace("LANES", lanes).replace("ADD", f"{pieces.add} apart |= {_apart(dim)};")
     return NeighborFunction(
         arguments=f"{_RESULTS}, const int k, global const int *indices, global const real *vectors{_SEEN * seen}",
         preamble=f"{JACOBI % dim}\n#define MOST_EXPONENT (sizeof(real) == 4 ? 126 : 1022)\n",
-        state="reach2 = -1;",
         finish=f"{pieces.state}\n{row}\n{_finish(dim, seen)}",
     )
 

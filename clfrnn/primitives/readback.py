@@ -110,9 +110,10 @@ class PendingBox:
     dim: int
     #: the space in which the rows lie, near whose box they have to lie where an axis is periodic; None for other rows
     space: PeriodicBox | None = None
-    #: whether it has a slot, which :attr:`arguments` gives it
+    #: whether a launch finds it, or the host has found it
     placed: bool = False
-    _place: int = 0
+    #: the position of its slot, which :attr:`arguments` gives it; None before
+    _place: int | None = None
     #: the box on the host, once it was copied
     box: Box | None = None
     #: the corners of the bulk of the rows, once a survey has found them
@@ -121,19 +122,24 @@ class PendingBox:
     @property
     def arguments(self) -> tuple[Any, int]:
         """The buffer and the position in it, for the next launch, which writes the box, and for its readers."""
-        if not self.placed:
-            self._place, self.placed = self.readback.take_slot(self), True
-        return self.readback.buffer, self._place
+        readback = self.readback
+        if self._place is None:
+            self._place, self.placed = readback.take_slot(self), True
+            if self.box is not None:
+                self._write(self.box, self._place)
+        return readback.buffer, self._place
 
     def set(self, box: Box) -> None:
-        """Give the box, which the host has found, to later launches."""
-        buffer, place = self.arguments
+        """Note the box, which the host has found; it goes to the device where a launch asks for it."""
+        self.box, self.placed = box, True
+
+    def _write(self, box: Box, place: int) -> None:
+        """Copy the box to its slot."""
         dtype = self.readback.dtype
         numbers = np.array([*box.low, *box.high, 0], dtype)
         row = _NO_ROW if box.first_bad is None else box.first_bad
         numbers[-1:].view(np.int64 if dtype.itemsize == LONG.itemsize else np.int32)[0] = row
-        cl.enqueue_copy(self.readback.session.queue, buffer, numbers, dst_offset=place * dtype.itemsize)
-        self.box = box
+        cl.enqueue_copy(self.readback.session.queue, self.readback.buffer, numbers, dst_offset=place * dtype.itemsize)
 
     def again(self) -> PendingBox:
         """The same box in a slot of its own, for later launches: others may have taken its slot since it was read."""
@@ -150,6 +156,7 @@ class PendingBox:
 
     def receive(self, host: memoryview) -> None:
         """Read the box from its slot in a copy of the buffer. Without a finite row it is the origin."""
+        assert self._place is not None, "the copy has the boxes that have a slot"
         size = self.readback.dtype.itemsize
         *corners, row = struct.unpack_from(_SLOTS[size].format(2 * self.dim), host, self._place * size)
         if not all(map(math.isfinite, corners)):

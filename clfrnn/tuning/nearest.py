@@ -53,7 +53,8 @@ class NearestTuning(Section):
     coincident: float = number(16.0, least=1)
     #: share of all points that a ball may hold; for more of them all points are searched at once
     most_of_all: float = number(0.25, most=1)
-    #: squared distances up to which all points are gone through for the queries that are left, which are few
+    #: squared distances up to which all points are gone through for the queries that are left, which are few, where no
+    #: wider search over the cells that there are serves them
     few_pairs: int = number(1 << 21, gpu=1 << 27, least=0)
     #: the largest number of these queries: each takes a thousand bytes of counters
     few_queries: int = number(1024, least=0, most=1 << 20)

@@ -295,9 +295,12 @@ def test_many_points_find_all_in_few_searches(session):
 
 
 def test_few_queries_go_through_the_cells_that_there_are(session, monkeypatch):
-    """Points are sorted again for many queries, and where cells are not narrower than the radius."""
+    """Points are sorted again for many queries, and where cells are not narrower than the radius.
+
+    A wider search through the cells comes before the passes over all points.
+    """
     built, searches = [], []
-    session = tuned(session, nearest={"few_pairs": 0})
+    cells, passes = (tuned(session, nearest={"few_pairs": most}) for most in (0, 1 << 30))
 
     def build(cloud, method, problem, plain=Cloud.build):
         built.append(problem.radius)
@@ -313,14 +316,18 @@ def test_few_queries_go_through_the_cells_that_there_are(session, monkeypatch):
         points = cloud(name, 4 * N, 2, np.dtype(np.float32))
         built.clear()
         searches.clear()
-        found = clfrnn.nearest(points, 8, method=method, session=session)
+        found, expected = clfrnn.nearest(points, 8, method=method, session=cells), reference.nearest(points, 8)
         assert len(searches) > 1
+        assert_rows(found, expected)
         if method == "fenns" or session.profile.loop_turns is not None:
             assert built == searches
-        else:
-            assert 1 <= len(built) < len(searches)
-            assert (len(built) > 1) == (name == "clusters")
-        assert_rows(found, reference.nearest(points, 8))
+            continue
+        assert 1 <= len(built) < len(searches)
+        assert (len(built) > 1) == (name == "clusters")
+        if name == "uniform":
+            searches.clear()
+            assert_rows(clfrnn.nearest(points, 8, method=method, session=passes), expected)
+            assert len(searches) > 1
 
 
 @pytest.mark.parametrize("radius", [None, 0.3])

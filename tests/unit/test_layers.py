@@ -18,6 +18,7 @@ APPLICATIONS = {"models", "compilation", "cluster", "dask", "files", "geometry",
 
 #: What applications import besides public names: what they share and users do not see yet, and plain helpers.
 SHARED = {
+    "answers.each_row",
     "answers.grid_nodes",
     "answers.linking",
     "answers.nearest.distances",

@@ -71,9 +71,11 @@ def fill_rows_of_few(
     word = np.dtype(np.uint64 if real == "double" else np.uint32)
     states = session.upload(np.tile(np.array([0, 0, k, 0], word), m), purpose="the keys of few queries")
     asked = points.base_data, few.positions.base_data, few.rows.base_data, int(of_points), farthest, states.base_data
-    for at in range((8 * REAL_SIZE[real] + 32) // _DIGIT):
+    of_square, of_number = 8 * REAL_SIZE[real] // _DIGIT, 32 // _DIGIT
+    needless = of_number - -(-(n - 1).bit_length() // _DIGIT)  # the first bits of all numbers are 0
+    for at in (*range(of_square), *range(of_square + needless, of_square + of_number)):
         session.launch(kernels["count_keys"], m * parts * size, size, n, parts, at, *asked, counts.base_data)
-        session.launch(kernels["choose_bits"], m, size, m, at, states.base_data, counts.base_data)
+        session.launch(kernels["choose_bits"], m * size, size, at, states.base_data, counts.base_data)
     squares, ids = (session.scratch(m * k, dtype, purpose="the rows of few queries") for dtype in (points.dtype, INT))
     rows = squares.base_data, ids.base_data, taken.base_data
     session.launch(kernels["take_keys"], m * parts * size, size, n, parts, k, *asked, *rows)

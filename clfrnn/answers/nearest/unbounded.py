@@ -126,7 +126,9 @@ class UnboundedSearch:
         traversal.checks.settle()
         while short is not None:
             before, itself = traversal, request.queries is None and not include_self
-            if where is None and self._are_few(short):
+            radius = self._wider_reach(step)
+            near = radius is not None and self._serve(traversal, radius, short.rows.size)
+            if where is None and not near and self._are_few(short):
                 event = fill_rows_of_few(session, self.cloud.points, short, found, of_points=itself)
                 step = step._replace(wider=None)
                 break
@@ -233,16 +235,19 @@ class UnboundedSearch:
         self.cloud = self.cloud.reaching(step.radius)
         return self.cloud.build(step.method, self.cloud.problem(step.radius, step.survey, options=step.options))
 
-    def _farther(self, before: Traversal, step: _Step, queries: int) -> Traversal:
-        """The traversal for a wider step: few queries go through the cells that there are, if these serve them.
+    def _serve(self, before: Traversal, radius: float, queries: int) -> bool:
+        """Whether few queries go through the cells that there are: points need not be sorted again then.
 
-        Points need not be sorted again then. Queries are few where they look over no more space than all points did.
+        Queries are few where they look over no more space than all points did.
         """
         structure = before.structure
+        return structure.reaches(radius) and queries * (radius / structure.problem.radius) ** before.dim <= self.n
+
+    def _farther(self, before: Traversal, step: _Step, queries: int) -> Traversal:
+        """The traversal for a wider step, through the cells that there are if these serve the queries."""
         if step.method.name in _BY_CELLS:
-            wider = step.radius / structure.problem.radius
-            if structure.reaches(step.radius) and queries * wider**before.dim <= self.n:
-                return Traversal(structure, step.radius)
+            if self._serve(before, step.radius, queries):
+                return Traversal(before.structure, step.radius)
             # The queries that are left lie where points are few.
             step = step._replace(survey=dataclasses.replace(step.survey, others=0.0, sample=None))
         # The bounds of queries have taken the slot of those of points.
@@ -333,11 +338,16 @@ class UnboundedSearch:
         reach = self.farthest if radius is None else radius
         return _Step(method, self._options(method), reach, survey)
 
+    def _wider_reach(self, step: _Step) -> float | None:
+        """The reach of the next search over cells; None where that is one without a radius."""
+        if step.wider is None or step.radius >= step.wider or step.method.name not in _BY_CELLS:
+            return None
+        return min(self._rounded(self.session.tuning.nearest.farther * step.radius), step.wider)
+
     def _wider_step(self, step: _Step, sources: cla.Array) -> _Step:
         """The search for the queries that have fewer than k neighbors."""
-        if step.wider is not None and step.radius < step.wider and step.method.name in _BY_CELLS:
-            farther = self._rounded(self.session.tuning.nearest.farther * step.radius)
-            return step._replace(radius=min(farther, step.wider))
+        if (radius := self._wider_reach(step)) is not None:
+            return step._replace(radius=radius)
         if (reaches := self.cloud.tables.spanning_reaches(self.k, self.around)) is not None:
             return self._step_of_all(AabbTree(), step.survey, self._rounded(float(reaches.max(initial=0.0))))
         low, high = step.survey.low, step.survey.high

@@ -55,8 +55,8 @@ def lay_out(session: Session, systems: Systems, points: cla.Array, radius: float
 class SystemTables(DomainTables):
     """Many systems, and the layout of their points: a slot for each in one space, or a grid for each.
 
-    Cost of new points: two passes over these, and a wait for the bounds of each system. Where these lie within those
-    of the layout, it stays; another one takes the host about a microsecond for each system.
+    Cost of new points: two passes over these, and a wait for a number that tells whether they lie within the bounds of
+    the layout, which then stays; another one takes the host about a microsecond for each system.
     """
 
     def __init__(self, arrays: _SystemArrays, reach: float, heights: SystemHeights, first_bad: int | None) -> None:
@@ -94,14 +94,25 @@ class SystemTables(DomainTables):
         return space_of_slots(self._heights, self._reach)
 
     def find_bounds(self, points: cla.Array, starts: tuple[float, ...], bounds: PendingBox) -> SystemTables:  # noqa: ARG002
-        """See :class:`~.tables.DomainTables`; waits for the bounds of each system."""
-        found, first_bad = self._arrays.find_bounds(points, "points", self._arrays.members)
-        tables = self
-        if first_bad != self._first_bad or not self._heights.serve(found, self._reach):
-            heights = SystemHeights(self._arrays.systems, widened(self._arrays.systems, found, self._reach))
-            tables = SystemTables(self._arrays, self._reach, heights, first_bad)
+        """See :class:`~.tables.DomainTables`; waits, for the bounds of each system where the layout does not stay."""
+        arrays = self._arrays
+        boxes, tables = arrays.bound(points, arrays.members), self
+        if boxes is not None and (self._served is None or not arrays.serve(boxes, self._served)):
+            found, first_bad = arrays.read_bounds(boxes, "points", arrays.members)
+            if first_bad != self._first_bad or not self._heights.serve(found, self._reach):
+                heights = SystemHeights(arrays.systems, widened(arrays.systems, found, self._reach))
+                tables = SystemTables(arrays, self._reach, heights, first_bad)
         tables.bound(points, bounds)
         return tables
+
+    @functools.cached_property
+    def _served(self) -> cla.Array | None:
+        """The bounds that the layout serves, on the device; None where the host has to look at those of points."""
+        arrays = self._arrays
+        if self._first_bad is not None or not arrays.members.has_one_range:
+            return None
+        served = self._heights.served(self._reach, arrays.most)
+        return None if served is None else arrays.upload_served(served)
 
     def bound_queries(self, queries: cla.Array, bounds: PendingBox) -> PendingBox:
         """See :class:`~.tables.DomainTables`; of the queries as they are, since their systems are not known here."""
@@ -133,8 +144,8 @@ class SystemTables(DomainTables):
 
     @property
     def nbytes(self) -> dict[str, int]:
-        """The bytes of the systems of points, of their order, and of the directions of heights."""
-        return {"systems": self._arrays.nbytes}
+        """The bytes of the systems of points, of their order, of the directions of heights, and of what is served."""
+        return {"systems": self._arrays.nbytes + (0 if self._served is None else self._served.nbytes)}
 
     def grids(self, sides: tuple[float, ...]) -> SystemGrids:
         """See :class:`~.tables.DomainTables`."""
@@ -145,7 +156,8 @@ class SystemTables(DomainTables):
     def bound_systems(self, queries: cla.Array, ranks: np.ndarray[Any, Any]) -> SystemBounds:
         """See :class:`~.tables.DomainTables`; raises where images cannot be distinguished. Waits."""
         members = _Members(self._arrays.session, ranks, len(self._arrays.systems.numbers))
-        return self._arrays.find_bounds(queries, "queries", members)[0]
+        boxes = self._arrays.bound(queries, members)
+        return self._arrays.read_bounds(boxes, "queries", members)[0]
 
     def spanning_reaches(self, k: int, queries: SystemBounds | None = None) -> np.ndarray[Any, Any]:
         """See :class:`~.tables.DomainTables`."""
@@ -180,6 +192,8 @@ class _SystemArrays:
         )
         self.members = _Members(session, systems.ranks, len(systems.numbers))
         self._normals = session.upload(systems.facts.normals.astype(dtype).ravel(), purpose="the cells of systems")
+        #: the largest coordinate
+        self.most = float(np.finfo(dtype).max) / _SPARE
 
     @property
     def nbytes(self) -> int:
@@ -188,7 +202,7 @@ class _SystemArrays:
 
     def measure(self, points: cla.Array) -> tuple[SystemHeights, int | None]:
         """Where `points` lie, and the number of the first that is not finite, or None. Waits."""
-        bounds, first_bad = self.find_bounds(points, "points", self.members)
+        bounds, first_bad = self.read_bounds(self.bound(points, self.members), "points", self.members)
         return SystemHeights(self.systems, bounds), first_bad
 
     def heights(self, points: cla.Array, table: cla.Array) -> cla.Array:
@@ -206,28 +220,46 @@ class _SystemArrays:
         )
         return heights
 
-    def find_bounds(self, rows: cla.Array, name: str, members: _Members) -> tuple[SystemBounds, int | None]:
-        """The lowest and highest heights of `rows` in each system, (systems, dim), and the first row not finite.
+    def bound(self, rows: cla.Array, members: _Members) -> cla.Array | None:
+        """Enqueue the search for the bounds of heights of `rows` in each range of `members`; None where there is none.
 
-        Raises where a row lies too far. Waits.
+        (groups, 2 dim + 1): the low and the high corner, and the number of the first row that is not finite.
         """
-        session, config, dim, many = self.session, self._config, self.systems.dim, len(self.systems.numbers)
-        groups = len(members.systems)
+        session, size, groups = self.session, self._config.work_group_size, len(members.systems)
+        if not groups:
+            return None
+        boxes = session.allocate((groups, 2 * self.systems.dim + 1), self._dtype, purpose="the bounds of systems")
+        given = *members.arrays, rows, self._normals, boxes
+        session.launch(self._kernels["bound_systems"], groups * size, size, *(each.base_data for each in given))
+        return boxes
+
+    def upload_served(self, served: np.ndarray[Any, Any]) -> cla.Array:
+        """Bounds as :meth:`~.SystemHeights.served` has them, for kernels, rounded towards those that serve less."""
+        signs = np.array([1, -1, 1], self._dtype)[:, None]
+        exact = served * signs
+        rounded = exact.astype(self._dtype)
+        rounded = signs * np.where(rounded < exact, np.nextafter(rounded, np.inf), rounded)
+        return self.session.upload(rounded, purpose="the bounds that a layout of systems serves")
+
+    def serve(self, boxes: cla.Array, served: cla.Array) -> bool:
+        """Whether all rows are finite, and their `boxes`, one for each system, within what is `served`. Waits."""
+        session, groups = self.session, boxes.shape[0]
+        failed, serial = session.scratch(1, INT, purpose="whether a layout of systems serves"), session.draw_serial()
+        given = self.members.arrays[0], boxes, served, failed
+        kernel, size = self._kernels["compare_bounds"], self._config.work_group_size
+        session.launch(kernel, groups, size, groups, serial, *(each.base_data for each in given))
+        return bool(session.read(failed)[0] != serial)
+
+    def read_bounds(self, boxes: cla.Array | None, name: str, members: _Members) -> tuple[SystemBounds, int | None]:
+        """The lowest and highest heights of rows in each system, (systems, dim), and the first row not finite.
+
+        `boxes` are those of the ranges of `members`. Raises where a row lies too far. Waits.
+        """
+        session, dim, many = self.session, self.systems.dim, len(self.systems.numbers)
         low, high = np.full((many, dim), np.inf), np.full((many, dim), -np.inf)
         bad = None
-        if groups:
-            boxes = session.allocate((groups, 2 * dim + 1), self._dtype, purpose="the bounds of systems")
-            size = config.work_group_size
-            session.launch(
-                self._kernels["bound_systems"],
-                groups * size,
-                size,
-                *(each.base_data for each in members.arrays),
-                rows.base_data,
-                self._normals.base_data,
-                boxes.base_data,
-            )
-            read = session.read(boxes).reshape(groups, 2 * dim + 1)
+        if boxes is not None:
+            read = session.read(boxes).reshape(boxes.shape)
             first = int(read[:, -1].copy().view(np.int64 if self._dtype.itemsize == 8 else np.int32).min())
             bad = None if first == np.iinfo(np.int32).max else first
             found = read[:, :-1].astype(np.float64)
@@ -241,11 +273,10 @@ class _SystemArrays:
                 "rounding hides which image is which; move points by whole lattice vectors towards the origin",
                 argument=name,
             )
-        most = float(np.finfo(self._dtype).max) / _SPARE
-        if (beyond := np.isfinite(low) & ((low < -most) | (high > most))).any():
+        if (beyond := np.isfinite(low) & ((low < -self.most) | (high > self.most))).any():
             system = int(np.argwhere(beyond)[0, 0])
             raise InvalidInputError(
-                f"expected coordinates of at most {most:.1g} where there are many systems, got larger ones in "
+                f"expected coordinates of at most {self.most:.1g} where there are many systems, got larger ones in "
                 f"system {self.systems.numbers[system]}; multiply points, radius and lengths by one small number",
                 argument=name,
             )
@@ -288,6 +319,8 @@ class _Members:
         begin = ends[self.systems] + within * _OF_GROUP
         stop = np.minimum(begin + _OF_GROUP, ends[self.systems + 1]) if len(begin) else begin
         ranges = np.stack([self.systems, begin, stop], axis=1).astype(np.int32)
+        #: whether each system with rows has one range
+        self.has_one_range = len(self.there) == len(self.systems)
         #: the ranges, (groups, 3), and the rows in order; nothing without rows
         self.arrays: list[cla.Array] = []
         if len(ranges):

@@ -62,24 +62,27 @@ void count_keys(const int n, const int parts, const int at, global const real *r
 }
 
 // Finds the next bits of the k-th key of each query.
-// Launch: one work-item per query. In: at, as above. In and out: states, as above; found: zero behind it.
+// Launch: a group of ${work_group_size} for each query. In: at, as above. In and out: states, as above; found: zero behind it.
 kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
-void choose_bits(const int m, const int at, global ${word} *restrict states, global int *restrict found)
+void choose_bits(const int at, global ${word} *restrict states, global int *restrict found)
 {
-    const int query = get_global_id(0);
-    if (query >= m) return;
+    local int own[${bins}];
+    const int l = get_local_id(0), query = get_group_id(0);
+    for (int b = l; b < ${bins}; b += ${work_group_size}) {
+        own[b] = found[(size_t)query * ${bins} + b];
+        found[(size_t)query * ${bins} + b] = 0;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
     global ${word} *const state = states + 4 * (size_t)query;
-    if (state[3]) return;
+    if (l || state[3]) return;
     const int of_number = at >= ${passes}, shift = (of_number ? ${passes + 32 // digit} - 1 - at : ${passes} - 1 - at) * ${digit};
     int wanted = (int)state[2], chosen = -1, many = 0;
     for (int b = 0; b < ${bins}; ++b) {
-        const int here = found[(size_t)query * ${bins} + b];
-        found[(size_t)query * ${bins} + b] = 0;
-        if (chosen < 0 && wanted <= here) {
+        if (chosen < 0 && wanted <= own[b]) {
             chosen = b;
-            many = here;
+            many = own[b];
         } else if (chosen < 0) {
-            wanted -= here;
+            wanted -= own[b];
         }
     }
     // Where there are fewer keys than wanted, or none that is not wanted begins with these bits, all of them are taken.

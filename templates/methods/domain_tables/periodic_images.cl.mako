@@ -51,6 +51,26 @@ void bound_systems(global const int *restrict ranges, global const int *restrict
     if (l == 0) boxes[g * ${2 * dim + 1} + ${2 * dim}] = FRNN_ID_LANE(bad);
 }
 
+// Tells whether points lie within what a layout of systems serves, and are finite.
+// Launch: one work-item per range, groups of ${work_group_size}.
+// In: ranges and boxes as above, one range for each system with points; served (systems, 3 * dim): the lowest low corner,
+// the highest high corner, and the least extents; serial: a number that no kernel was given before.
+// Out: failed (1,): the serial number where a box is not served.
+kernel __attribute__((reqd_work_group_size(${work_group_size}, 1, 1)))
+void compare_bounds(const int many, const int serial, global const int *restrict ranges, global const real *restrict boxes,
+                    global const real *restrict served, global int *restrict failed)
+{
+    const size_t g = get_global_id(0);
+    if (g >= (size_t)many) return;
+    global const real *const box = boxes + g * ${2 * dim + 1}, *const bounds = served + (size_t)ranges[3 * g] * ${3 * dim};
+    int serves = FRNN_LANE_ID(box[${2 * dim}]) == INT_MAX;
+% for k in range(dim):
+    serves &= (box[${k}] >= bounds[${k}]) & (box[${dim + k}] <= bounds[${dim + k}]);
+    serves &= box[${dim + k}] - box[${k}] >= bounds[${2 * dim + k}];
+% endfor
+    if (!serves) *failed = serial;
+}
+
 // Computes the heights of points, by which they are placed in the slots of their systems.
 // Launch: one work-item per point, groups of ${work_group_size}.
 // In: points (n, dim); tables: see /domain/lattice.mako. Out: heights (n, dim).

@@ -8,6 +8,7 @@ from scipy.spatial import KDTree
 import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.geometry import normals, radius_outliers, statistical_outliers
+from clfrnn.primitives.readback import Readback
 
 N = min(POINTS, 400)
 
@@ -173,6 +174,20 @@ def test_k_nearest_of_few_and_equal_points(session, dtype):
     for scale in (1e-12, 1e12):
         scaled = normals(few * dtype.type(scale), k=5, session=session).normals.get()
         assert np.allclose(scaled, normals(few, k=5, session=session).normals.get(), atol=1e-3)
+
+
+def test_normals_of_points_on_the_device(session, calls_of, dtype):
+    """The search alone looks at the points, and waits for them; rows of the nearest become normals without a wait."""
+    points = clfrnn.to_device(sphere(N, 3, dtype), session=session)
+    waits = calls_of(Readback, "start"), calls_of(clfrnn.Session, "read")
+    clfrnn.nearest(points, 12, include_self=True, vectors=True, session=session)
+    of_search = sum(map(len, waits))
+    normals(points, k=12, session=session)
+    assert sum(map(len, waits)) == 2 * of_search > 0
+    points[7] = np.nan
+    for given in ({"k": 12}, {"radius": 0.5}):
+        with pytest.raises(clfrnn.InvalidInputError, match="points: expected finite numbers.* in row 7"):
+            normals(points, **given, session=session)
 
 
 def test_normals_of_neither_radius_nor_k(session):

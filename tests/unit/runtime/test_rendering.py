@@ -122,6 +122,7 @@ CONFIGS = {
         work_group_size=64, dim=3, real="float", square_root="native", periodic=""
     ),
     "answers/nearest/row_means": configs.PointConfig(work_group_size=64, dim=1, real="float"),
+    "answers/each_row": configs.PointConfig(work_group_size=64, dim=3, real="float"),
     "answers/grid_nodes": configs.PointConfig(work_group_size=64, dim=3, real="float"),
     "answers/lists/visit": ListVisitConfig(
         work_group_size=64,
@@ -225,7 +226,7 @@ BELOW = {
     "answers/lists": {"common", "domain", "methods"},
     "primitives": {"common", "domain", "methods/first_pass"},
     "runtime": {"common"},
-    "answers": {"common"},
+    "answers": {"common", "methods"},
 }
 #: Words that nobody outside knows.
 RETIRED = (
@@ -264,7 +265,7 @@ def folder(name):
 
 
 def render_all(stem, config):
-    functions = [COUNT] if stem in WALKS or stem == "answers/lists/visit" else [None]
+    functions = [COUNT] if stem in WALKS or stem in ("answers/lists/visit", "answers/each_row") else [None]
     if stem in PLAIN:  # their programs to sort points stand in the same template
         functions = [None, COUNT]
     return [render(stem, config, function, VisitVariant()) for function in functions]
