@@ -94,6 +94,7 @@ def _scans(results: Results, sizes: Sizes) -> list[Section]:
         return []
     smoothed, spread = _smoothed(sizes, SMOOTHED_SCANS), _spread(sizes, SCANNED_KITTEN)
     fields = _fields(sizes, SCANNED_FIELDS)
+    groups = {"smoothing": smoothed, "WLOP": spread, "distance fields": fields}
     sources = (f"`{name}` is {one.what}, out of the package {one.requirement}" for name, one in SOURCES.items())
     return [
         Section(
@@ -105,11 +106,12 @@ def _scans(results: Results, sizes: Sizes) -> list[Section]:
                 "smoothing, then two of WLOP and two of distance fields, each with the columns that it has above."
             ),
             tables=[
-                _ratios(results, {"smoothing": smoothed, "WLOP": spread, "distance fields": fields}),
+                _ratios(results, groups),
                 *_tables(results, smoothed),
                 *_tables(results, spread),
                 *_tables(results, fields, _DEFINED),
             ],
+            plot=_plot(results, "scans", "Scans in the place of the models", groups),
         )
     ]
 
@@ -155,18 +157,6 @@ def _fields(sizes: Sizes, fields: Sequence[Field]) -> list[Row]:
 
 def _overview(results: Results, groups: dict[str, list[Row]]) -> Section:
     """How much longer other ways take than the tree, and the bars of all."""
-    panels = [
-        Panel(
-            title=what,
-            y="in kernels (ms)",
-            series={
-                way: ((), [_ms(results.number(row.cases[k], "kernels")) for row in rows]) for k, way in enumerate(WAYS)
-            },
-            groups=[row.model.replace(", ", ",\n") for row in rows],
-            log="y" if rows is groups["distance fields"] else "",  # one takes hundreds of times as long as another
-        )
-        for what, rows in groups.items()
-    ]
     less = SCALES_OF_STATUES[results.scale].less
     fewer = f"has 1 point for {less} of the model's" if less > 1 else "has as many points as the model"
     return Section(
@@ -184,10 +174,25 @@ def _overview(results: Results, groups: dict[str, list[Row]]) -> Section:
             "paper's is that of its voxel grid."
         ),
         tables=[_ratios(results, groups)],
-        plot=Plot(
-            name="surfaces", caption="Stand-ins for the models: smoothing, WLOP and distance fields", panels=panels
-        ),
+        plot=_plot(results, "surfaces", "Stand-ins for the models", groups),
     )
+
+
+def _plot(results: Results, name: str, shown: str, groups: dict[str, list[Row]]) -> Plot:
+    """The bars of all ways."""
+    panels = [
+        Panel(
+            title=what,
+            y="in kernels (ms)",
+            series={
+                way: ((), [_ms(results.number(row.cases[k], "kernels")) for row in rows]) for k, way in enumerate(WAYS)
+            },
+            groups=[f"{row.model}, {row.cases[0].to_dict()['shape']}".replace(", ", ",\n") for row in rows],
+            log="y" if rows is groups["distance fields"] else "",  # one takes hundreds of times as long as another
+        )
+        for what, rows in groups.items()
+    ]
+    return Plot(name=name, caption=f"{shown}: smoothing, WLOP and distance fields", panels=panels)
 
 
 def _ratios(results: Results, groups: dict[str, list[Row]]) -> Table:
