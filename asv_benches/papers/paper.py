@@ -125,6 +125,10 @@ class Results:
     #: why a measurement failed, in words
     failures: Mapping[Measurement, str]
 
+    def has(self, measurements: Iterable[Measurement]) -> bool:
+        """Whether any of these was measured, or failed."""
+        return any(each in self.numbers or each in self.failures for each in measurements)
+
     def number(self, measurement: Measurement, name: str) -> float | None:
         """A number of a measurement, or None where there is none."""
         return self.numbers.get(measurement, {}).get(name)

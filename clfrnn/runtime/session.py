@@ -85,7 +85,7 @@ class Session(Launcher, Memory):
     Raises
     ------
     NoDeviceError
-        No device fits, or the driver of the one that does cannot compile on this machine.
+        No device fits, or the one that does gives no context, or its driver cannot compile on this machine.
     InvalidInputError
         `device` is an out-of-order queue, one whose context is gone, or of another type.
 
@@ -116,8 +116,7 @@ class Session(Launcher, Memory):
             self.context = context_of(device)
         else:
             self.device = find_device(device)
-            self.context = cl.Context([self.device])
-            queue = cl.CommandQueue(self.context, self.device)
+            self.context, queue = _opened(self.device)
         profile = read_profile(self.device)
         if profile.lacks:
             raise NoDeviceError(
@@ -343,3 +342,16 @@ class _Spacious(_Variant):
             with contextlib.suppress(DeviceMemoryError):  # there may be memory for what is needed
                 return Scratch(super().scratch(spacious, _BYTE, purpose=purpose).base_data, size, dtype)
         return super().scratch(size, dtype, purpose=purpose)
+
+
+def _opened(device: cl.Device) -> tuple[cl.Context, cl.CommandQueue]:
+    """A context and a queue of a device; raises where its driver gives none."""
+    try:
+        context = cl.Context([device])
+        return context, cl.CommandQueue(context, device)
+    except cl.Error as error:
+        raise NoDeviceError(
+            f"device {device.name.strip()} was found and cannot be opened: {error}. Often other programs hold its "
+            "memory, as JAX takes three quarters of a GPU's when it starts, or there are many sessions: end what is "
+            "not needed, use one session for all searches, or name another device. `clfrnn devices` lists them"
+        ) from error

@@ -287,10 +287,11 @@ def test_many_points_find_all_in_few_searches(session):
 def test_few_queries_go_through_the_cells_that_there_are(session, monkeypatch):
     """Points are sorted again for many queries, and where cells are not narrower than the radius.
 
-    A wider search through the cells comes before the passes over all points.
+    A wider search through the cells comes before the passes over all points, and strays may go on through them.
     """
     built, searches = [], []
-    cells, passes = (tuned(session, nearest={"few_pairs": most}) for most in (0, 1 << 30))
+    cells, passes = (tuned(session, nearest={"few_pairs": most, "far_pairs": 0}) for most in (0, 1 << 30))
+    far = tuned(session, nearest={"few_pairs": 1 << 30, "far_pairs": 1 << 30})
 
     def build(cloud, method, problem, plain=Cloud.build):
         built.append(problem.radius)
@@ -318,6 +319,12 @@ def test_few_queries_go_through_the_cells_that_there_are(session, monkeypatch):
             searches.clear()
             assert_rows(clfrnn.nearest(points, 8, method=method, session=passes), expected)
             assert len(searches) > 1
+            points[7], built[:] = 1.5, []
+            with far.recorded() as launches:
+                found = clfrnn.nearest(points, 8, method=method, session=far)
+            assert_rows(found, reference.nearest(points, 8))
+            assert len(built) == 1
+            assert "count_keys" not in {name for name, _ in launches}
 
 
 @pytest.mark.parametrize("radius", [None, 0.3])

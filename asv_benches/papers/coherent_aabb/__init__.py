@@ -54,9 +54,11 @@ def sections(results: Results) -> list[Section]:
 
 
 def absent(measurement: Measurement) -> str:
-    """Why a measurement of a scan is left out, where the scan is not here."""
-    shape = measurement.to_dict().get("shape")
-    return missing(str(shape)) if shape in SOURCES else ""
+    """Why a measurement of a scan or of another library is left out, where that is not here."""
+    facts = measurement.to_dict()
+    if "library" in facts:
+        return kd_trees.missing(str(facts["library"]))
+    return missing(str(facts["shape"])) if facts.get("shape") in SOURCES else ""
 
 
 PAPER = Paper(

@@ -23,7 +23,7 @@ from .configurations import (
     update,
 )
 from .published import GROUP_RATES, RADII, REFITS
-from .surfaces.kd_trees import build, libraries
+from .surfaces.kd_trees import build, compared
 
 __all__ = ["sections"]
 
@@ -87,11 +87,11 @@ def _moving(results: Results, axes: Axes) -> Section:
     panels = [
         Panel(
             title=f"{reach:g} L a step",
-            x="points",
+            x="points (millions)",
             y="update + count (ms)",
             series={
                 way: (
-                    [float(n) for n in axes.moving],
+                    [n / 1e6 for n in axes.moving],
                     [_ms(results, moving(axes, n, reach, radius, way), "step") for n in axes.moving],
                 )
                 for way in MOVING_WAYS
@@ -252,7 +252,7 @@ def _updates(results: Results, axes: Axes) -> Section:
         printed = REFITS.get(n)
         paper = [f"{MS * seconds:.3g}" for seconds in printed] if printed else [""] * 2
         cells = [results.text(update(axes, n, way), "update", ".3f", scale=MS) for way in UPDATES]
-        trees = [results.text(build(n, library), "build", ",.1f", scale=MS) for library in libraries(results.scale)]
+        trees = [results.text(build(n, library), "build", ",.1f", scale=MS) for library in compared(results)]
         rows.append([f"{n:,}", *paper, *cells, *trees])
     series = {
         way: (
@@ -265,14 +265,12 @@ def _updates(results: Results, axes: Axes) -> Section:
         title="Table 2: refit and rebuild",
         note=(
             "Milliseconds of an update. A rebuild makes a new order of the points on the device, where the paper's is "
-            "made on the host in 1.6 to 2.8 times the time of a query. The last columns are k-d trees built by "
-            "libraries on the host, by the wall clock, with leaves of 20 points in scipy and nanoflann; the paper's "
+            "made on the host in 1.6 to 2.8 times the time of a query. Columns of libraries are k-d trees that "
+            "these build on the host, by the wall clock, with leaves of 20 points in scipy and nanoflann; the paper's "
             "of ANN took 1,170 ms for a million points."
         ),
         tables=[
-            Table(
-                header=("points", "paper: refit", "voxel grid", *UPDATES, *libraries(results.scale)), rows=rows, words=0
-            )
+            Table(header=("points", "paper: refit", "voxel grid", *UPDATES, *compared(results)), rows=rows, words=0)
         ],
         plot=Plot(
             name="update",

@@ -105,6 +105,7 @@ def _table(results: Results, first: str, runs: Mapping[str, tuple[Sequence[float
             *_row(results, case),
         ]
         for label, (rates, case) in runs.items()
+        if results.has(case(way) for way in WAYS)
     ]
     return Table(header=(first, *_PAPER, "neighbors", *_HEADER), rows=rows, words=0)
 

@@ -126,14 +126,13 @@ class UnboundedSearch:
         traversal.checks.settle()
         while short is not None:
             before, itself = traversal, request.queries is None and not include_self
-            radius = self._wider_reach(step)
-            near = radius is not None and self._serve(traversal, radius, short.rows.size)
-            if where is None and not near and self._are_few(short):
+            near = self._wider_reach(traversal, step, short.rows.size)
+            if where is None and near is None and self._are_few(short):
                 event = fill_rows_of_few(session, self.cloud.points, short, found, of_points=itself)
                 step = step._replace(wider=None)
                 break
             if bounds is None:
-                step = self._wider_step(step, sources)
+                step = self._wider_step(step, sources) if near is None else step._replace(radius=near)
                 traversal = self._farther(traversal, step, short.rows.size)
             bounds = None  # the same structure serves queries that first bounds have left out
             if vectors and holds_images(traversal) and not holds_images(before):
@@ -338,16 +337,24 @@ class UnboundedSearch:
         reach = self.farthest if radius is None else radius
         return _Step(method, self._options(method), reach, survey)
 
-    def _wider_reach(self, step: _Step) -> float | None:
-        """The reach of the next search over cells; None where that is one without a radius."""
-        if step.wider is None or step.radius >= step.wider or step.method.name not in _BY_CELLS:
+    def _wider_reach(self, before: Traversal, step: _Step, queries: int) -> float | None:
+        """The reach of the next search, where it goes through the cells that there are; None where it does not.
+
+        Beyond the reach of an even cloud a window may hold any number of points, and queries are fewer then.
+        """
+        numbers = self.session.tuning.nearest
+        if step.wider is None or step.method.name not in _BY_CELLS:
             return None
-        return min(self._rounded(self.session.tuning.nearest.farther * step.radius), step.wider)
+        if step.radius >= step.wider and queries * self.n > numbers.far_pairs:
+            return None
+        reach = self._rounded(numbers.farther * step.radius)
+        return reach if step.radius < reach and self._serve(before, reach, queries) else None
 
     def _wider_step(self, step: _Step, sources: cla.Array) -> _Step:
         """The search for the queries that have fewer than k neighbors."""
-        if (radius := self._wider_reach(step)) is not None:
-            return step._replace(radius=radius)
+        if step.wider is not None and step.radius < step.wider and step.method.name in _BY_CELLS:
+            farther = self._rounded(self.session.tuning.nearest.farther * step.radius)
+            return step._replace(radius=min(farther, step.wider))
         if (reaches := self.cloud.tables.spanning_reaches(self.k, self.around)) is not None:
             return self._step_of_all(AabbTree(), step.survey, self._rounded(float(reaches.max(initial=0.0))))
         low, high = step.survey.low, step.survey.high

@@ -70,9 +70,8 @@ def test_tables_show_the_papers_rates_beside_the_runs():
     ours = ["50.0", "2.000", "5.000", "1.000", "500.0", "200.0", "1,000.0", "7", "10.000", "2.50x"]
 
     assert springs.tables[0].rows == fluid.tables[0].rows
-    assert fluid.tables[0].rows[-1] == ["250,000", "13.84", "3.662", *ours]
-    assert groups.tables[0].rows[-1] == ["0.01", "62", "0.4", *ours]
-    assert fluid.tables[0].rows[0] == ["50,000", "60.98", "21.75", *[paper.NOTHING] * 10]
+    assert fluid.tables[0].rows == [["250,000", "13.84", "3.662", *ours]]
+    assert groups.tables[0].rows == [["0.01", "62", "0.4", *ours]]
     assert len(fluid.tables[0].header) == len(fluid.tables[0].rows[0])
     assert fluid.plot.panels[0].series["aabb_tree"][1][:2] == [1000.0, None]
     assert np.diff(fluid.plot.panels[0].series["strips"][0]) == pytest.approx(SIZES.steps / fluids.PARTS_OF_RUN)

@@ -192,7 +192,7 @@ def test_normals_of_points_on_the_device(session, calls_of, dtype):
 
 def test_normals_of_neither_radius_nor_k(session):
     with pytest.raises(clfrnn.InvalidInputError, match="radius, k: expected a radius, or k, got neither"):
-        normals(np.ones((9, 3)), session=session)
+        normals(np.ones((9, 3), np.float32), session=session)
     for k in (0, 3, -1, 2.5, True, "8"):
         with pytest.raises(clfrnn.InvalidInputError, match="k: expected a whole number of at least 4"):
-            normals(np.ones((9, 3)), k=k, session=session)
+            normals(np.ones((9, 3), np.float32), k=k, session=session)

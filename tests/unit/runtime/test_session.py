@@ -4,6 +4,7 @@ import dataclasses
 import gc
 import os
 import pickle
+import re
 import subprocess
 import sys
 import textwrap
@@ -119,6 +120,16 @@ def test_naming_a_device(session):
         clfrnn.Session(99)
     with pytest.raises(clfrnn.InvalidInputError, match="device: expected a pyopencl device"):
         clfrnn.Session(1.5)
+
+
+def test_a_device_that_gives_no_context(session, monkeypatch):
+    def full(devices):
+        raise cl.RuntimeError("Context failed: OUT_OF_HOST_MEMORY")
+
+    monkeypatch.setattr(cl, "Context", full)
+    name = re.escape(session.device.name.strip())
+    with pytest.raises(clfrnn.NoDeviceError, match=f"{name} was found .*OUT_OF_HOST_MEMORY.* other programs"):
+        clfrnn.Session(session.device)
 
 
 def test_the_default_device(session, monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ...paper import NOTHING, Measurement, Panel, Plot, Results, Section, Table
 from .sizes import LAYOUTS, SIZES, WAYS, Sizes, lanes, nodes, search
 
@@ -11,6 +13,9 @@ MS, MB, PERCENT = 1e3, 1e-6, 100.0
 
 #: Of algorithm 2, in turn, and all of it.
 STAGES = ("traverse", "extract", "sort", "arrange", "lists")
+
+#: Ways to search, and what plots call them.
+CALLED = dict(zip(WAYS, ("algorithm 1", "balanced", "algorithm 2", "aabb_tree"), strict=True))
 
 #: Walks whose lanes are counted, and what tables call them.
 WALKS = {
@@ -46,11 +51,12 @@ def _searches(results: Results, sizes: Sizes) -> Section:
             lists.append(
                 [
                     *known,
-                    results.text(primary, "lists", scale=MS),
+                    *(results.text(each, "lists", scale=MS) for each in (primary, balanced)),
                     *(results.text(coherent, stage, scale=MS) for stage in STAGES),
                     results.text(coherent, "candidates", ",.0f"),
                     results.text(coherent, "list_bytes", ",.1f", scale=MB),
                     results.text(own, "lists", scale=MS),
+                    _times(results, "lists", primary, balanced),
                     _times(results, "lists", primary, coherent),
                     _times(results, "lists", coherent, own),
                 ]
@@ -78,6 +84,7 @@ def _searches(results: Results, sizes: Sizes) -> Section:
                 header=(
                     *first,
                     "algorithm 1",
+                    "balanced",
                     "2: phase II",
                     "phase III",
                     "sort",
@@ -86,6 +93,7 @@ def _searches(results: Results, sizes: Sizes) -> Section:
                     "candidates",
                     "their list, MB",
                     "aabb_tree",
+                    "1 over balanced",
                     "1 over 2",
                     "2 over aabb_tree",
                 ),
@@ -93,7 +101,23 @@ def _searches(results: Results, sizes: Sizes) -> Section:
                 words=0,
             ),
         ],
+        plot=Plot(
+            name="printed",
+            caption="The algorithms as printed beside the library's tree, over the neighbors, both scales logarithmic",
+            panels=[_panel(results, sizes, name) for name in ("count", "lists")],
+        ),
     )
+
+
+def _panel(results: Results, sizes: Sizes, name: str) -> Panel:
+    """A count or lists of the most points by each way that has them."""
+    n = max(sizes.searched)
+    neighbors = [results.number(search(n, radius, "aabb_tree"), "neighbors") or math.nan for radius in sizes.radii]
+    series = {
+        called: (neighbors, [_ms(results.number(search(n, radius, way), name)) for radius in sizes.radii])
+        for way, called in CALLED.items()
+    }
+    return Panel(title=f"{name}, {n:,} points", x="neighbors", y="ms", series=series, log="xy")
 
 
 def _layouts(results: Results, sizes: Sizes) -> Section:
@@ -126,7 +150,7 @@ def _efficiency(results: Results, sizes: Sizes) -> Section:
         [f"{n:,}", *(results.text(case, walk, ".1f", scale=PERCENT) for walk in WALKS)] for n, case in cases.items()
     ]
     series = {
-        called: ([float(n) for n in cases], [_percent(results, case, walk) for case in cases.values()])
+        called: ([n / 1e6 for n in cases], [_percent(results, case, walk) for case in cases.values()])
         for walk, called in WALKS.items()
     }
     return Section(
@@ -143,7 +167,7 @@ def _efficiency(results: Results, sizes: Sizes) -> Section:
         plot=Plot(
             name="lanes",
             caption="Active lanes of warps over the number of points",
-            panels=[Panel(title="active lanes", x="points", y="percent", series=series)],
+            panels=[Panel(title="active lanes", x="points (millions)", y="percent", series=series)],
         ),
     )
 
@@ -151,6 +175,10 @@ def _efficiency(results: Results, sizes: Sizes) -> Section:
 def _times(results: Results, name: str, above: Measurement, below: Measurement) -> str:
     ratio = results.ratio(name, above, below)
     return NOTHING if ratio is None else f"{ratio:.2f}x"
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else MS * seconds
 
 
 def _percent(results: Results, case: Measurement, walk: str) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import os
 import statistics
 import time
@@ -16,14 +17,14 @@ import clfrnn
 from clfrnn.errors import ClfrnnError
 from clfrnn.geometry import distance_field
 
-from ...paper import Measurement, Numbers
+from ...paper import Measurement, Numbers, Results
 from ...shapes import Cloud, sampled
 from ..scenes import cube
 from ..steps import DisagreementError
 from .measurements import grid
 from .statues import FIELDS, SCALES_OF_STATUES, Field, Sizes
 
-__all__ = ["EXPERIMENTS", "build", "field", "libraries", "measure", "plan"]
+__all__ = ["EXPERIMENTS", "build", "compared", "field", "measure", "missing", "plan"]
 
 Array = np.ndarray[Any, Any]
 
@@ -89,6 +90,20 @@ LIBRARIES: Mapping[str, Library] = {
 def libraries(scale: str) -> list[str]:
     """The libraries of a scale; tests have scipy alone."""
     return ["scipy"] if scale == "tiny" else list(LIBRARIES)
+
+
+def missing(library: str) -> str:
+    """Why a library is left out, where it is not installed, and what to do; else nothing."""
+    one = LIBRARIES[library]
+    if importlib.util.find_spec(one.module.partition(".")[0]):
+        return ""
+    return f"{library} is not installed; pip install {one.package}"
+
+
+def compared(results: Results) -> list[str]:
+    """The libraries of which there is a result: the columns of tables."""
+    there = {measurement.to_dict().get("library") for measurement in [*results.numbers, *results.failures]}
+    return [library for library in libraries(results.scale) if library in there]
 
 
 def build(n: int, library: str) -> Measurement:

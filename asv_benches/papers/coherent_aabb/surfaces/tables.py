@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from ....tools.scans import SOURCES
 from ...paper import Measurement, Panel, Plot, Results, Section, Table, range_text
 from ...shapes import DIAGONAL, NOISE
+from .kd_trees import compared
 from .kd_trees import field as kd_field
-from .kd_trees import libraries
 from .statues import (
     ANN,
     FIELDS,
@@ -26,7 +27,6 @@ from .statues import (
     Smoothed,
     bent,
     field,
-    scanned,
     smoothing,
     wlop,
 )
@@ -52,48 +52,86 @@ class Row(NamedTuple):
 def sections(results: Results) -> list[Section]:
     """What the three have in common, then each of them."""
     sizes = SCALES_OF_STATUES[results.scale]
-    smoothed, spread, fields = _smoothed(sizes, SMOOTHED), _spread(sizes, KITTEN), _fields(sizes, FIELDS)
-    polynomials = _smoothed(sizes, SMOOTHED, degree=2)[: len(bent(sizes))]
+    groups = _there(
+        results,
+        {
+            "smoothing": _smoothed(sizes, SMOOTHED),
+            "polynomials": _smoothed(sizes, SMOOTHED, degree=2)[: len(bent(sizes))],
+            "WLOP": _spread(sizes, KITTEN),
+            "distance fields": _fields(sizes, FIELDS),
+        },
+    )
+    polynomials = groups.pop("polynomials", [])
+    parts = {
+        "smoothing": partial(_smoothing, sizes, polynomials),
+        "WLOP": partial(_wlop, sizes),
+        "distance fields": partial(_distances, sizes),
+    }
     return [
-        _overview(results, {"smoothing": smoothed, "WLOP": spread, "distance fields": fields}),
-        Section(
-            title="Figure 14: smoothing",
-            note=(
-                f"`smooth` in {sizes.iterations} iterations, with the paper's support as the radius. {_LISTED} The "
-                "paper projects on polynomials over planes. The first two tables are of planes, one visit for each "
-                "iteration, and the next two of polynomials of degree 2 over them (`degree=2`), two visits."
-            ),
-            tables=[*_tables(results, smoothed), *_tables(results, polynomials)],
-        ),
-        Section(
-            title="Figure 15: WLOP",
-            note=(
-                f"`wlop` of {KITTEN.particles // sizes.less:,} particles in {sizes.moves} iterations. *Neighbors* are "
-                "the points in the ball of a particle. An iteration takes two searches, of particles among the points "
-                f"and among each other. {_LISTED}"
-            ),
-            tables=_tables(results, spread),
-        ),
-        Section(
-            title="Table 3: distance fields",
-            note=(
-                f"`distance_field` at {sizes.cells + 1}³ nodes of a cube around the stand-in, with r = 4 w for cells "
-                f"of the width w; for the offset surface at {sizes.far_cells + 1}³ nodes, with r = 0.2 L + 2 w. The "
-                "paper has 257³ nodes in all, and prints one time. The surface itself is contoured on the host and is "
-                "in no time here, as in the paper. *Defined* is the share of nodes that have a point within r."
-            ),
-            tables=[*_tables(results, fields, _DEFINED), _libraries(results, sizes)],
-        ),
+        *([_overview(results, groups)] if groups else []),
+        *(part(results, groups[what]) for what, part in parts.items() if what in groups),
         *_scans(results, sizes),
     ]
 
 
+def _there(results: Results, groups: dict[str, list[Row]]) -> dict[str, list[Row]]:
+    """The rows of which something was measured, and what has such rows."""
+    rows = {what: [row for row in every if results.has(row.cases)] for what, every in groups.items()}
+    return {what: some for what, some in rows.items() if some}
+
+
+def _smoothing(sizes: Sizes, polynomials: Sequence[Row], results: Results, smoothed: Sequence[Row]) -> Section:
+    """Figure 14."""
+    return Section(
+        title="Figure 14: smoothing",
+        note=(
+            f"`smooth` in {sizes.iterations} iterations, with the paper's support as the radius. {_LISTED} The "
+            "paper projects on polynomials over planes. The first two tables are of planes, one visit for each "
+            "iteration, and the next two of polynomials of degree 2 over them (`degree=2`), two visits."
+        ),
+        tables=[*_tables(results, smoothed), *(_tables(results, polynomials) if polynomials else [])],
+    )
+
+
+def _wlop(sizes: Sizes, results: Results, spread: Sequence[Row]) -> Section:
+    """Figure 15."""
+    return Section(
+        title="Figure 15: WLOP",
+        note=(
+            f"`wlop` of {KITTEN.particles // sizes.less:,} particles in {sizes.moves} iterations. *Neighbors* are "
+            "the points in the ball of a particle. An iteration takes two searches, of particles among the points "
+            f"and among each other. {_LISTED}"
+        ),
+        tables=_tables(results, spread),
+    )
+
+
+def _distances(sizes: Sizes, results: Results, fields: Sequence[Row]) -> Section:
+    """Table 3."""
+    return Section(
+        title="Table 3: distance fields",
+        note=(
+            f"`distance_field` at {sizes.cells + 1}³ nodes of a cube around the stand-in, with r = 4 w for cells "
+            f"of the width w; for the offset surface at {sizes.far_cells + 1}³ nodes, with r = 0.2 L + 2 w. The "
+            "paper has 257³ nodes in all, and prints one time. The surface itself is contoured on the host and is "
+            "in no time here, as in the paper. *Defined* is the share of nodes that have a point within r."
+        ),
+        tables=[*_tables(results, fields, _DEFINED), *([_libraries(results, sizes)] if compared(results) else [])],
+    )
+
+
 def _scans(results: Results, sizes: Sizes) -> list[Section]:
     """The same of scans, where any of it was measured."""
-    if not any(case in results.numbers or case in results.failures for case in scanned(sizes)):
+    groups = _there(
+        results,
+        {
+            "smoothing": _smoothed(sizes, SMOOTHED_SCANS),
+            "WLOP": _spread(sizes, SCANNED_KITTEN),
+            "distance fields": _fields(sizes, SCANNED_FIELDS),
+        },
+    )
+    if not groups:
         return []
-    smoothed, spread = _smoothed(sizes, SMOOTHED_SCANS), _spread(sizes, SCANNED_KITTEN)
-    fields = _fields(sizes, SCANNED_FIELDS)
     sources = (f"`{name}` is {one.what}, out of the package {one.requirement}" for name, one in SOURCES.items())
     return [
         Section(
@@ -105,16 +143,20 @@ def _scans(results: Results, sizes: Sizes) -> list[Section]:
                 "smoothing, then two of WLOP and two of distance fields, each with the columns that it has above."
             ),
             tables=[
-                _ratios(results, {"smoothing": smoothed, "WLOP": spread, "distance fields": fields}),
-                *_tables(results, smoothed),
-                *_tables(results, spread),
-                *_tables(results, fields, _DEFINED),
+                _ratios(results, groups),
+                *(
+                    table
+                    for what, rows in groups.items()
+                    for table in _tables(results, rows, _DEFINED if what == "distance fields" else _NEIGHBORS)
+                ),
             ],
+            plot=_plot(results, "scans", "Scans in the place of the models", groups),
         )
     ]
 
 
-_DEFINED = ("defined", "defined", ".3f")
+#: The column in front of the times: its title, the number, and how it is written.
+_NEIGHBORS, _DEFINED = ("neighbors", "neighbors", ".1f"), ("defined", "defined", ".3f")
 _LISTED = "The paper's times are those of its searches, which list neighbors, and the wall clock's in its second table."
 
 
@@ -155,18 +197,6 @@ def _fields(sizes: Sizes, fields: Sequence[Field]) -> list[Row]:
 
 def _overview(results: Results, groups: dict[str, list[Row]]) -> Section:
     """How much longer other ways take than the tree, and the bars of all."""
-    panels = [
-        Panel(
-            title=what,
-            y="in kernels (ms)",
-            series={
-                way: ((), [_ms(results.number(row.cases[k], "kernels")) for row in rows]) for k, way in enumerate(WAYS)
-            },
-            groups=[row.model for row in rows],
-            log="y" if rows is groups["distance fields"] else "",  # one takes hundreds of times as long as another
-        )
-        for what, rows in groups.items()
-    ]
     less = SCALES_OF_STATUES[results.scale].less
     fewer = f"has 1 point for {less} of the model's" if less > 1 else "has as many points as the model"
     return Section(
@@ -184,10 +214,26 @@ def _overview(results: Results, groups: dict[str, list[Row]]) -> Section:
             "paper's is that of its voxel grid."
         ),
         tables=[_ratios(results, groups)],
-        plot=Plot(
-            name="surfaces", caption="Stand-ins for the models: smoothing, WLOP and distance fields", panels=panels
-        ),
+        plot=_plot(results, "surfaces", "Stand-ins for the models", groups),
     )
+
+
+def _plot(results: Results, name: str, shown: str, groups: dict[str, list[Row]]) -> Plot:
+    """The bars of all ways."""
+    panels = [
+        Panel(
+            title=what,
+            y="in kernels (ms)",
+            series={
+                way: ((), [_ms(results.number(row.cases[k], "kernels")) for row in rows]) for k, way in enumerate(WAYS)
+            },
+            groups=[f"{row.model}, {row.cases[0].to_dict()['shape']}".replace(", ", ",\n") for row in rows],
+            # one of several fields takes hundreds of times as long as another
+            log="y" if what == "distance fields" and len(rows) > 1 else "",
+        )
+        for what, rows in groups.items()
+    ]
+    return Plot(name=name, caption=f"{shown}: smoothing, WLOP and distance fields", panels=panels)
 
 
 def _ratios(results: Results, groups: dict[str, list[Row]]) -> Table:
@@ -206,9 +252,7 @@ def _ratios(results: Results, groups: dict[str, list[Row]]) -> Table:
     return Table(header=("over aabb_tree", "paper: voxel grid", *WAYS[1:]), rows=lines)
 
 
-def _tables(
-    results: Results, rows: Sequence[Row], extra: tuple[str, str, str] = ("neighbors", "neighbors", ".1f")
-) -> list[Table]:
+def _tables(results: Results, rows: Sequence[Row], extra: tuple[str, str, str] = _NEIGHBORS) -> list[Table]:
     """The times in kernels beside those of the paper's searches, and the wall times beside its total."""
     name, number, spec = extra
     kernels, walls = [], []
@@ -227,16 +271,13 @@ def _tables(
 
 def _libraries(results: Results, sizes: Sizes) -> Table:
     """Table 3 by libraries that are in the place of ANN."""
-    names = libraries(results.scale)
+    names = compared(results)
     rows = [
         [
             f"{one.model}, {one.points:,}",
             f"{MS * ANN[one.model]:,.0f}",
             results.text(field(sizes, one, WAYS[0]), "wall", ",.1f", scale=MS),
-            *(
-                results.text(kd_field(sizes, one, library), "wall", ",.0f", scale=MS)
-                for library in libraries(results.scale)
-            ),
+            *(results.text(kd_field(sizes, one, library), "wall", ",.0f", scale=MS) for library in names),
         ]
         for one in FIELDS
     ]
