@@ -20,7 +20,7 @@ from conftest import (
     structure_of,
     truth,
 )
-from spaces import CELLS, build, search
+from spaces import build, search
 
 import clfrnn
 from clfrnn import clouds, reference
@@ -88,25 +88,6 @@ def test_corners_are_lengths_wherever_they_lie(session, method, dim):
 
         for box in (corners, lengths):
             assert_same(search(points, radius, (method, {}), session, box=box, periodic=True), expected)
-
-
-def test_a_box_means_a_box(session, dim):
-    """All axes are periodic where a box or a cell is given; flags may be integers. False makes it a hint."""
-    points = sample("uniform", N // 2, dim, np.float32)
-    plain = truth(points, 0.3)
-    for name, domain in (("box", [1.0] * dim), ("cell", CELLS["hexagonal"][dim])):
-        wrapped = truth(points, 0.3, **{name: domain})
-        assert wrapped.offsets[-1] > plain.offsets[-1]
-        for periodic in (None, True, 1, [1] * dim, np.ones(dim, np.int8)):
-            found = clfrnn.search(points, 0.3, **{name: domain}, periodic=periodic, session=session, **FULL)
-            assert_same(found, wrapped)
-        assert_counts(clfrnn.build_index(points, 0.3, **{name: domain}, session=session).count(), wrapped)
-    hints = [[1, 1, 1], [0, -1, 2], [np.nan, np.inf, 1], [[0.2] * 3, [0.1] * 3]]
-    for box in (np.array(hint)[..., :dim] for hint in hints):
-        for periodic in (False, 0, [0] * dim, np.zeros(dim, bool)):
-            found = clfrnn.search(points, 0.3, box=box, periodic=periodic, session=session, **FULL)
-            assert_same(found, plain)
-            assert found.shifts is None
 
 
 def test_few_cells_on_an_axis(session, way, dim):
