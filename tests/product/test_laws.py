@@ -21,6 +21,7 @@ from conftest import (
     rows_of,
     truth,
 )
+from spaces import CELLS
 
 import clfrnn
 
@@ -31,8 +32,6 @@ N = min(240, POINTS)
 #: No box, one of length 1, one whose every point sees several images of the others, and its own, as in a cell that is
 #: not rectangular, and systems in boxes of their own, each second of which is periodic.
 BOUNDARIES = ["open", "periodic", "images", "cell", "systems"]
-
-CELLS = {2: ((1.0, 0.0), (3.7, 0.8)), 3: ((1.0, 0.0, 0.0), (2.3, 0.9, 0.0), (-1.7, 0.6, 0.8))}
 
 #: The systems of the points: their numbers come in no order.
 BATCH = np.array([7, -2, 40, 3, 11])[np.random.default_rng(3).integers(0, 5, N)]
@@ -71,7 +70,7 @@ def domain_of(boundary, dim):
     systems = np.unique(BATCH)
     return {
         "open": {},
-        "cell": {"cell": CELLS[dim]},
+        "cell": {"cell": CELLS["skewed"][dim]},
         "systems": {
             "batch": BATCH,
             "box": np.random.default_rng(dim).uniform(0.7, 1.5, (len(systems), dim)),
@@ -90,7 +89,7 @@ def cloud(dim, dtype, boundary):
     points[1::9] = points[::9][: len(points[1::9])]
     if boundary in ("cell", "systems") or (boundary == "periodic" and (dim, dtype.itemsize) != (3, 4)):
         points[::4] += rng.integers(-3, 4, points[::4].shape)
-    return (points @ np.array(CELLS[dim]) if boundary == "cell" else points).astype(dtype)
+    return (points @ np.array(CELLS["skewed"][dim]) if boundary == "cell" else points).astype(dtype)
 
 
 _SCENES = {}
