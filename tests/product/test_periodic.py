@@ -208,7 +208,7 @@ def test_pairs_on_the_edges_of_periodic_cells(session, arranged, way, dim, dtype
 
     points, _, exact = settled(points_of, lambda points: build(points, radius, way, arranged, **domain), radius, dim)
     expected = truth(points, radius, **domain)
-    # The cells of FENNS follow what a sample tells of these very points; on a GPU, cells may alternate between two sizes.
+    # The cells of FENNS follow what a sample tells of these very points; on a GPU, cells may alternate in size.
     if way[0] != "fenns" and session.profile.kind != "gpu":
         assert exact, "the points lie on the edges of these very cells"
     assert expected.shifts.any()
