@@ -186,7 +186,7 @@ def settled(points_of, index_of, radius, dim):
 
 @pytest.mark.core
 @pytest.mark.parametrize("seed", range(2))
-def test_pairs_on_the_edges_of_periodic_cells(arranged, way, dim, dtype, seed):
+def test_pairs_on_the_edges_of_periodic_cells(session, arranged, way, dim, dtype, seed):
     """On the very edges of the index's cells, their partners a radius away, both moved by whole lengths."""
     if way[0] == "brute_force":
         pytest.skip("it has no cells")
@@ -208,8 +208,9 @@ def test_pairs_on_the_edges_of_periodic_cells(arranged, way, dim, dtype, seed):
 
     points, _, exact = settled(points_of, lambda points: build(points, radius, way, arranged, **domain), radius, dim)
     expected = truth(points, radius, **domain)
-    # The cells of FENNS follow what a sample tells of these very points.
-    assert exact or way[0] == "fenns", "the points lie on the edges of these very cells"
+    # The cells of FENNS follow what a sample tells of these very points; on a GPU, cells may alternate in size.
+    if way[0] != "fenns" and session.profile.kind != "gpu":
+        assert exact, "the points lie on the edges of these very cells"
     assert expected.shifts.any()
     assert_same(search(points, radius, way, arranged, **domain), expected)
     queries = nudged(rng, points[::2] + length, dtype)
