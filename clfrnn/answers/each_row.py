@@ -34,8 +34,8 @@ def run_for_rows(
 ) -> cl.Event:
     """Run the ``finish`` of a `function` for each of n rows; `shape` is (n, dim), and `dtype` that of ``real``.
 
-    The other pieces of the function are its arguments and its preamble. Of the names that a visit knows the code sees
-    ``i``, ``real`` and ``real_vec``. One launch; not waited for.
+    The arguments and the preamble of the function belong to it; ``state`` and ``per_neighbor`` are left out. Of the
+    names that a visit knows the code sees ``i``, ``real`` and ``real_vec``. One launch; not waited for.
     """
     rows, dim = shape
 

@@ -48,8 +48,9 @@ _MOST_FUNCTIONS = 64
 #: The numbers of sessions.
 _NUMBERS = itertools.count()
 
-#: The first serial number, which memory does not contain by chance as it may contain small counts and zeros.
-_FIRST_SERIAL = 0x5EED0001
+#: The first serial number, which memory does not contain by chance as it may contain small counts and zeros, and how
+#: many there are.
+_FIRST_SERIAL, _MANY_SERIALS = 0x5EED0001, 2**31 - 0x5EED0001
 
 _BYTE = np.dtype(np.uint8)
 
@@ -138,7 +139,7 @@ class Session(Launcher, Memory):
         self._results: dict[Hashable, Any] = {}
         #: the keys of the programs of users' functions, by function, the one used last at the end
         self._of_functions: dict[WalkFunction, list[Hashable]] = {}
-        self._serials = itertools.count(_FIRST_SERIAL)
+        self._serials = itertools.count()
         self._lock, self._process = queue_lock(queue.int_ptr), os.getpid()
         self.number = next(_NUMBERS)
         with Session._registering:
@@ -283,8 +284,12 @@ class Session(Launcher, Memory):
         return _Spacious(self, _spare=SpareSizes())
 
     def draw_serial(self) -> int:
-        """Return a number that no kernel of the session was given before, to mark memory that is not cleared."""
-        return next(self._serials)
+        """Return a number that no kernel of the session was given lately, to mark memory that is not cleared.
+
+        After half a billion numbers the first comes again. Memory that still holds it looks marked, which costs its
+        readers time and no result.
+        """
+        return _FIRST_SERIAL + next(self._serials) % _MANY_SERIALS
 
     def publish(self, event: cl.Event | None, *arrays: cla.Array) -> None:
         """Make other queues wait for `event`, the last one that writes to `arrays`, and submit it."""

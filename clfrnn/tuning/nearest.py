@@ -59,9 +59,9 @@ class NearestTuning(Section):
     few_queries: int = number(1024, least=0, most=1 << 20)
     #: the largest k for which they are: the row of a query is sorted by one work-group
     most_of_few: int = number(1024, least=0)
-    #: squared distances of these queries and all points up to which they go on through the cells that there are, beyond
-    #: the reach of an even cloud: a work-item may meet all points there, for which a GPU has groups (two cores, 110,000
-    #: points of a laser scan: 8 nearest in 0.73 of the time, 16 in 0.8)
+    #: squared distances up to which queries that are left go beyond the reach of an even cloud, through the cells that
+    #: there are. A work-item may meet all points there; a GPU has groups for that. (Two cores, 110,000 points of a
+    #: laser scan: 8 nearest in 0.71 of the time, 16 in 0.75.)
     far_pairs: int = number(1 << 24, gpu=0, least=0)
     #: factor by which each search over cells reaches farther than the one before (H200, 10 M points: with 2 even clouds
     #: take up to a tenth less, with 2.5 halos up to 7 % less)

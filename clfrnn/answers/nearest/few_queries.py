@@ -57,7 +57,7 @@ def fill_rows_of_few(
 
     They fill the rows of `found` that `few` names; `of_points` says that each of them is the point of that number,
     which is not its own neighbor. Cost: a pass over all pairs for each byte of a key, which is a squared distance and a
-    number.
+    number, but for the bytes that are 0 in all numbers.
     """
     (n, dim), k, m = points.shape, found.indices.shape[1], few.rows.size
     real = REAL_OF[points.dtype]

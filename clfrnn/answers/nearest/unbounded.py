@@ -340,14 +340,14 @@ class UnboundedSearch:
     def _wider_reach(self, before: Traversal, step: _Step, queries: int) -> float | None:
         """The reach of the next search, where it goes through the cells that there are; None where it does not.
 
-        Beyond the reach of an even cloud a window may hold any number of points, and queries are fewer then.
+        Beyond the reach of an even cloud, ``wider``, a window may hold any number of points: few queries go there.
         """
         numbers = self.session.tuning.nearest
         if step.wider is None or step.method.name not in _BY_CELLS:
             return None
-        if step.radius >= step.wider and queries * self.n > numbers.far_pairs:
-            return None
         reach = self._rounded(numbers.farther * step.radius)
+        if queries * self.n > numbers.far_pairs:
+            reach = min(reach, step.wider)
         return reach if step.radius < reach and self._serve(before, reach, queries) else None
 
     def _wider_step(self, step: _Step, sources: cla.Array) -> _Step:

@@ -56,7 +56,8 @@ class SystemTables(DomainTables):
     """Many systems, and the layout of their points: a slot for each in one space, or a grid for each.
 
     Cost of new points: two passes over these, and a wait for a number that tells whether they lie within the bounds of
-    the layout, which then stays; another one takes the host about a microsecond for each system.
+    the layout, which then stays. Where points lie outside of their boxes, or a system has more than one range, the wait
+    is for the bounds of each system. Another layout takes the host about a microsecond for each system.
     """
 
     def __init__(self, arrays: _SystemArrays, reach: float, heights: SystemHeights, first_bad: int | None) -> None:
@@ -145,7 +146,8 @@ class SystemTables(DomainTables):
     @property
     def nbytes(self) -> dict[str, int]:
         """The bytes of the systems of points, of their order, of the directions of heights, and of what is served."""
-        return {"systems": self._arrays.nbytes + (0 if self._served is None else self._served.nbytes)}
+        served: cla.Array | None = vars(self).get("_served")  # made by the first update
+        return {"systems": self._arrays.nbytes + (0 if served is None else served.nbytes)}
 
     def grids(self, sides: tuple[float, ...]) -> SystemGrids:
         """See :class:`~.tables.DomainTables`."""

@@ -2,6 +2,7 @@
 
 import dataclasses
 import gc
+import itertools
 import os
 import pickle
 import re
@@ -451,6 +452,18 @@ def test_numbers_that_were_refused_are_all_set_the_next_time(session, adder):
         adder(out, 2, "no vector", big)
 
     assert adder(out, 1, lanes, big) == (1, [], 2)
+
+
+def test_serial_numbers_begin_again_before_they_are_no_int(session):
+    fresh = own_session(session)
+    first = fresh.draw_serial()
+    fresh._serials = itertools.count(2**31 - 1 - first)
+    index = clfrnn.build_index(POINTS, 0.1, batch=np.arange(len(POINTS)) % 9, session=fresh)
+    counts = index.count().get()
+    for _ in range(4):
+        index.update(POINTS)
+        assert np.array_equal(index.count().get(), counts)
+    assert first < fresh.draw_serial() < first + 20
 
 
 def test_answers_that_are_found_once(session):
