@@ -50,6 +50,9 @@ def test_an_update_reads_one_number_while_the_layout_stays(session, calls_of, ki
     bad, away, far = held.copy(), held + dtype.type(7), held.copy()
     bad[7] = np.nan
     far[7] = np.finfo(dtype).max / 2**10
+    uploads = calls_of(clfrnn.Session, "upload")
+    assert index.nbytes["systems"] > 0
+    assert not uploads, "a report needs no memory"
     index.update(cla.to_device(session.queue, held))  # now the layout has margins
     read = calls_of(clfrnn.Session, "read")
     for moved, stays in ((held, True), (bad, False), (held, False), (held, True), (away, False)):
