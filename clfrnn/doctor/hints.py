@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -24,6 +25,9 @@ class Hint:
 
 
 Advice = tuple[str, tuple[str, ...]] | None
+
+#: A command in a sentence.
+_PIP = re.compile("`(pip install [^`]+)`")
 
 
 def _named_by(facts: Facts, variable: str) -> bool:
@@ -236,12 +240,12 @@ def windows(facts: Facts) -> Advice:
     return text, ()
 
 
-def linker(facts: Facts) -> Advice:
-    """A driver cannot link kernels, as a program of this machine is missing."""
+def compiles_nothing(facts: Facts) -> Advice:
+    """A driver cannot compile kernels here: a program is missing, or the processor is newer than its compiler."""
     lacking = next((each for each in facts.devices if each.profile is not None and each.profile.lacks), None)
     if lacking is None or lacking.profile is None:
         return None
-    return f"{lacking.name} compiles nothing: {lacking.profile.lacks}.", ("pip install ziglang",)
+    return f"{lacking.name} compiles nothing: {lacking.profile.lacks}.", tuple(_PIP.findall(lacking.profile.lacks))
 
 
 def pocl(facts: Facts) -> Advice:
@@ -302,7 +306,7 @@ HINTS: tuple[Callable[[Facts], Advice], ...] = (
     conda_drivers,
     macos,
     windows,
-    linker,
+    compiles_nothing,
     pocl,
     caches,
 )

@@ -55,8 +55,10 @@ _TRIAL = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 import pyopencl, pyopencl.array
+from clfrnn.host.processor import name_processor
 platform = next(each for each in pyopencl.get_platforms() if each.name == sys.argv[1])
 for device in platform.get_devices():
+    name_processor(device.int_ptr)
     queue = pyopencl.CommandQueue(pyopencl.Context([device]))
     (pyopencl.array.zeros(queue, 1, "int32") + 1).get()
 """

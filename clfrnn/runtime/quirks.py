@@ -16,6 +16,7 @@ from typing import Any
 
 from ..host.folders import temporary_folder, warn_of_cache, why_unwritable
 from ..host.linker import why_not_linked
+from ..host.processor import name_processor
 from ..profile import DeviceProfile
 
 __all__ = ["LIBRARIES", "QUIRKS", "Quirk", "apply_quirks", "prepare_platform", "what_lacks"]
@@ -98,12 +99,21 @@ def apply_quirks(profile: DeviceProfile) -> DeviceProfile:
     return profile
 
 
-def what_lacks(platform: str) -> str:
+def what_lacks(platform: str, device: int) -> str:
     """What this machine lacks for the driver of a platform to compile; "" where it can, after help where needed.
 
-    PoCL for CPUs runs the linker of the machine for each kernel, and ends the process where that fails.
+    `device` is the address of the driver's device. PoCL for CPUs compiles nothing for a processor that is newer than
+    its LLVM (https://github.com/pocl/pocl/issues/1049): that of its wheel, 14, knows no Zen 5 of AMD's. And it runs the
+    linker of the machine for each kernel, and ends the process where that fails.
     """
-    return why_not_linked(platform, "POCL_KERNEL_CACHE") if platform == _POCL else ""
+    if platform != _POCL:
+        return ""
+    if not name_processor(device):
+        return (
+            "the compiler of its driver (LLVM) is older than this processor and compiles nothing for it; install "
+            "Intel's driver for CPUs, `pip install intel-opencl-rt`, or a newer PoCL, as conda-forge has"
+        )
+    return why_not_linked(platform, "POCL_KERNEL_CACHE")
 
 
 @functools.cache

@@ -13,6 +13,7 @@ import clfrnn
 from clfrnn import clouds, reference
 from clfrnn.answers.nearest import unbounded
 from clfrnn.methods import METHODS
+from clfrnn.methods.tree.aabb_tree import TreeStructure
 from clfrnn.prepare import Cloud
 
 pytestmark = [pytest.mark.core, pytest.mark.product]
@@ -287,9 +288,10 @@ def test_many_points_find_all_in_few_searches(session):
 def test_few_queries_go_through_the_cells_that_there_are(session, monkeypatch):
     """Points are sorted again for many queries, and where cells are not narrower than the radius.
 
-    A wider search through the cells comes before the passes over all points, and strays may go on through them.
+    A wider search through the cells comes before the passes over all points, and strays may go on through them; where
+    they may not, no search over cells reaches beyond what an even cloud needs.
     """
-    built, searches = [], []
+    built, searches, over_cells, farthest = [], [], [], []
     cells, passes = (tuned(session, nearest={"few_pairs": most, "far_pairs": 0}) for most in (0, 1 << 30))
     far = tuned(session, nearest={"few_pairs": 1 << 30, "far_pairs": 1 << 30})
 
@@ -299,16 +301,25 @@ def test_few_queries_go_through_the_cells_that_there_are(session, monkeypatch):
 
     def fill(traversal, *given, plain=unbounded.fill_rows, **asked):
         searches.append(traversal.radius)
+        if not isinstance(traversal.structure, TreeStructure):
+            over_cells.append(traversal.radius)
         return plain(traversal, *given, **asked)
+
+    def first_step(search, plain=unbounded.UnboundedSearch._first_step):
+        step = plain(search)
+        farthest.append(step.wider)
+        return step
 
     monkeypatch.setattr(Cloud, "build", build)
     monkeypatch.setattr(unbounded, "fill_rows", fill)
+    monkeypatch.setattr(unbounded.UnboundedSearch, "_first_step", first_step)
     for method, name in itertools.product(("strips", "uniform_grid", "fenns"), ("uniform", "clusters")):
         points = cloud(name, 4 * N, 2, np.dtype(np.float32))
-        built.clear()
-        searches.clear()
+        for radii in (built, searches, over_cells):
+            radii.clear()
         found, expected = clfrnn.nearest(points, 8, method=method, session=cells), reference.nearest(points, 8)
         assert len(searches) > 1
+        assert max(over_cells) <= farthest[-1]
         assert_rows(found, expected)
         if method == "fenns" or session.profile.loop_turns is not None:
             assert built == searches
@@ -325,6 +336,10 @@ def test_few_queries_go_through_the_cells_that_there_are(session, monkeypatch):
             assert_rows(found, reference.nearest(points, 8))
             assert len(built) == 1
             assert "count_keys" not in {name for name, _ in launches}
+            assert max(over_cells) > farthest[-1]
+            over_cells.clear()
+            assert_rows(clfrnn.nearest(points, 8, method=method, session=cells), reference.nearest(points, 8))
+            assert max(over_cells) <= farthest[-1]
 
 
 @pytest.mark.parametrize("radius", [None, 0.3])

@@ -342,19 +342,23 @@ class UnboundedSearch:
 
         Beyond the reach of an even cloud, ``wider``, a window may hold any number of points: few queries go there.
         """
-        numbers = self.session.tuning.nearest
+        beyond = queries * self.n <= self.session.tuning.nearest.far_pairs
+        reach = self._next_reach(step, beyond=beyond)
+        return reach if reach is not None and self._serve(before, reach, queries) else None
+
+    def _next_reach(self, step: _Step, *, beyond: bool) -> float | None:
+        """The reach of a search over cells after this step, beyond ``wider`` if allowed; None where there is none."""
         if step.wider is None or step.method.name not in _BY_CELLS:
             return None
-        reach = self._rounded(numbers.farther * step.radius)
-        if queries * self.n > numbers.far_pairs:
+        reach = self._rounded(self.session.tuning.nearest.farther * step.radius)
+        if not beyond:
             reach = min(reach, step.wider)
-        return reach if step.radius < reach and self._serve(before, reach, queries) else None
+        return reach if step.radius < reach else None
 
     def _wider_step(self, step: _Step, sources: cla.Array) -> _Step:
         """The search for the queries that have fewer than k neighbors."""
-        if step.wider is not None and step.radius < step.wider and step.method.name in _BY_CELLS:
-            farther = self._rounded(self.session.tuning.nearest.farther * step.radius)
-            return step._replace(radius=min(farther, step.wider))
+        if (reach := self._next_reach(step, beyond=False)) is not None:
+            return step._replace(radius=reach)
         if (reaches := self.cloud.tables.spanning_reaches(self.k, self.around)) is not None:
             return self._step_of_all(AabbTree(), step.survey, self._rounded(float(reaches.max(initial=0.0))))
         low, high = step.survey.low, step.survey.high

@@ -155,7 +155,7 @@ MACHINES = {
     ),
     "no linker": (
         healthy(devices=(dataclasses.replace(HEALTHY.devices[0], profile=UNLINKED, checks=()),), default=None),
-        ["linker"],
+        ["compiles_nothing"],
     ),
     "a home that cannot be written": (healthy(caches="/home/me/.cache/pyopencl: Permission denied"), ["caches"]),
 }
