@@ -55,7 +55,7 @@ POINTS = int(os.environ.get("CLFRNN_TEST_POINTS", "1200"))
 SHARE = int(os.environ.get("CLFRNN_TEST_SHARE", "40"))
 
 #: Marks of tests/suites that scipy, scikit-learn and ASE give to their tests; strict markers refuse what is not known.
-MARKS_OF_LIBRARIES = ("fail_slow", "parallel_threads", "slow", "thread_unsafe", "xslow")
+MARKS_OF_LIBRARIES = ("fail_asan", "fail_slow", "parallel_threads", "slow", "thread_unsafe", "xslow")
 #: So many times fewer are drawn without --all.
 FEWER = 3
 

@@ -286,7 +286,7 @@ def test_a_file_that_is_read_is_not_replaced(tmp_path, plyfile):
         ("scipy.sparse.csgraph", ("surface", "-r", 1, "--spacing", 0.1), "scipy, which is not installed"),
     ],
 )
-def test_extras_that_are_missing(monkeypatch, cloud, tmp_path, module, said, message):
+def test_extras_that_are_missing(monkeypatch, cloud, tmp_path, plyfile, module, said, message):
     monkeypatch.setitem(sys.modules, module, None)
     status, printed = run(said[0], cloud, *said[1:], "-o", tmp_path / "out.ply")
     assert status == 1
