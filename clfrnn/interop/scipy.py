@@ -26,6 +26,9 @@ from .searched_points import SearchedPoints
 
 __all__ = ["KDTree", "cKDTree"]
 
+#: Classes of scipy.sparse that hold the distances of pairs.
+_SPARSE = ("dok_array", "coo_array", "dok_matrix", "coo_matrix")
+
 
 class KDTree:
     """Points for searches by distance: ``scipy.spatial.KDTree`` with p = 2, searched exactly on an OpenCL device.
@@ -45,12 +48,8 @@ class KDTree:
     ----------
     data
         The points, (n, m).
-    n, m
-        The number of points, and of coordinates.
     boxsize
-        The lengths of the box, (m,) float64, or None.
-    leafsize
-        As given.
+        The lengths of the box, (m,) float64, read-only, or None.
 
     Raises
     ------
@@ -100,9 +99,8 @@ class KDTree:
         host: npt.NDArray[Any] = np.ascontiguousarray(given, real)
         self.data = host.copy() if copy_data and np.shares_memory(host, given) else host
         points = as_points(self.data, dtype=real, name="data", session=session)
-        self.n, self.m = self.data.shape
-        self.leafsize = leaf
-        self.boxsize = None if boxsize is None else _lengths(boxsize, self.m)
+        self._leafsize = leaf
+        self.boxsize = None if boxsize is None else _read_only(_lengths(boxsize, self.m))
         self._lengths = np.zeros(self.m) if self.boxsize is None else self.boxsize
         self._box = TorusBox(self._lengths)
         self._check_inside()
@@ -118,14 +116,29 @@ class KDTree:
         return f"<{type(self).__name__}: {self.n:,} points in {self.m}D, {self.data.dtype}, on {where}>"
 
     @property
+    def n(self) -> int:
+        """The number of points."""
+        return len(self.data)
+
+    @property
+    def m(self) -> int:
+        """The number of coordinates of a point."""
+        return int(self.data.shape[1])
+
+    @property
+    def leafsize(self) -> int:
+        """The number that was given, which nothing depends on."""
+        return self._leafsize
+
+    @property
     def maxes(self) -> npt.NDArray[Any]:
         """The highest coordinate of the points on each axis, (m,)."""
-        return self.data.max(axis=0) if self.n else np.zeros(self.m)
+        return _read_only(self.data.max(axis=0) if self.n else np.zeros(self.m))
 
     @property
     def mins(self) -> npt.NDArray[Any]:
         """The lowest coordinate of the points on each axis, (m,)."""
-        return self.data.min(axis=0) if self.n else np.zeros(self.m)
+        return _read_only(self.data.min(axis=0) if self.n else np.zeros(self.m))
 
     def query(
         self,
@@ -338,7 +351,7 @@ class KDTree:
         other: KDTree,
         max_distance: float,
         p: float = 2.0,
-        output_type: Literal["dok_matrix", "coo_matrix", "dict", "ndarray"] = "dok_matrix",
+        output_type: Literal["dok_array", "coo_array", "dok_matrix", "coo_matrix", "dict", "ndarray"] = "dok_matrix",
     ) -> Any:
         """Compute the distances of all pairs of points of this tree and another one within a distance.
 
@@ -347,16 +360,16 @@ class KDTree:
         other : the other tree, or this one
         max_distance : scalar; the ball is closed
         p : see :class:`KDTree`
-        output_type : "dok_matrix" or "coo_matrix" of scipy, "dict" by pairs ``(i, j)``, or "ndarray" with the fields
-            i, j and v
+        output_type : a sparse array or matrix of scipy, as named; "dict" by pairs ``(i, j)``; or "ndarray" with the
+            fields i, j and v
 
         Raises
         ------
         ClfrnnError
-            A matrix is wanted, and scipy is not installed.
+            A sparse array or matrix is wanted, and scipy is not installed.
         """
         _check_norm(p)
-        _check_choice(output_type, ("dok_matrix", "coo_matrix", "dict", "ndarray"))
+        _check_choice(output_type, (*_SPARSE, "dict", "ndarray"))
         with self._searched.session.lock:
             found = self._pairs_with(other, _distance(max_distance, "max_distance"), distances=True)
         i, j = found.to_coo()
@@ -368,11 +381,11 @@ class KDTree:
             table["i"], table["j"], table["v"] = i, j, far
             return table
         try:
-            from scipy.sparse import coo_matrix
+            from scipy import sparse
         except ImportError:
             raise ClfrnnError(f"a {output_type} needs scipy: pip install scipy") from None
-        matrix = coo_matrix((far, (i, j)), shape=(self.n, other.n))
-        return matrix if output_type == "coo_matrix" else matrix.todok()
+        listed = getattr(sparse, output_type.replace("dok", "coo"))((far, (i, j)), shape=(self.n, other.n))
+        return listed.todok() if output_type.startswith("dok") else listed
 
     def _queries(self, x: Any) -> tuple[npt.NDArray[Any], tuple[int, ...]]:
         """The queries as rows, inside the box, and the shape of what is returned for them."""
@@ -500,6 +513,13 @@ def _real_rows(value: Any, name: str) -> npt.NDArray[Any]:
             f"expected shape (n, m), a row for each point, got {array.shape}; reshape it", argument=name
         )
     return array
+
+
+def _read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A view that cannot be written: what a tree was made of does not change by its attributes."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _lengths(boxsize: Any, m: int) -> npt.NDArray[np.float64]:

@@ -9,6 +9,7 @@ import clfrnn
 from clfrnn.interop.scipy import KDTree, cKDTree
 
 spatial = pytest.importorskip("scipy.spatial")
+sparse = pytest.importorskip("scipy.sparse")
 
 #: The lengths of boxes by their kind; None for open space.
 BOXES = {"open": None, "torus": 1.0, "mixed": "mixed"}
@@ -62,11 +63,29 @@ def test_balls(both, m):
         assert list(own) == list(theirs[0].query_ball_point(theirs[0].data, r)), "a point finds itself, once"
         assert ours[0].query_pairs(r) == theirs[0].query_pairs(r)
         assert_lists(ours[0].query_ball_tree(ours[1], r), theirs[0].query_ball_tree(theirs[1], r))
-        for kind in ("dict", "dok_matrix"):
-            matrices = [trees[0].sparse_distance_matrix(trees[1], r, output_type=kind) for trees in (ours, theirs)]
-            assert dict(matrices[0].items()) == pytest.approx(dict(matrices[1].items()), rel=1e-14)
+        expected = theirs[0].sparse_distance_matrix(theirs[1], r)
+        pairs = ours[0].sparse_distance_matrix(ours[1], r, output_type="dict")
+        assert pairs == pytest.approx(dict(expected.items()), rel=1e-14)
+        for kind in ("dok_matrix", "coo_matrix", "dok_array", "coo_array"):
+            matrix = ours[0].sparse_distance_matrix(ours[1], r, output_type=kind)
+            assert type(matrix) is getattr(sparse, kind)
+            assert (matrix.shape, matrix.nnz) == (expected.shape, expected.nnz)
+            assert abs(matrix.tocsr() - expected.tocsr()).max() < 1e-14
     each = np.linspace(0, radii_for(m)[1], len(queries))
     assert list(ours[0].query_ball_point(queries, each)) == list(theirs[0].query_ball_point(queries, each))
+
+
+def test_attributes_are_read_only():
+    points = np.random.default_rng(2).random((50, 3))
+    tree = KDTree(points, boxsize=1)
+    assert tree.data is points
+    for name in ("n", "m", "leafsize"):
+        assert type(getattr(tree, name)) is int
+        with pytest.raises(AttributeError):
+            setattr(tree, name, 3)
+    for name in ("boxsize", "maxes", "mins"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(tree, name)[0] = 0.5
 
 
 def test_nearest(both, m):
