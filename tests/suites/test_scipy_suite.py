@@ -1,8 +1,10 @@
 """scipy's own tests of its k-d tree, with the face in its place."""
 
+from importlib.metadata import version
+
 import pytest
 
-scipy = pytest.importorskip("scipy")
+pytest.importorskip("scipy")
 
 from suite import imported_with, taken_from
 
@@ -15,7 +17,7 @@ NORM = "another norm than the Euclidean one, which the face refuses"
 NODES = "nodes of the tree, of which the face has none"
 
 #: From scipy 1.18 on, the points of a tree are a view that cannot be written.
-VIEWS = tuple(map(int, scipy.__version__.split(".")[:2])) >= (1, 18)
+VIEWS = tuple(map(int, version("scipy").split(".")[:2])) >= (1, 18)
 
 #: Tests that do not hold for the face, and why.
 SKIPPED = {
