@@ -24,7 +24,7 @@ from .child import python_command
 from .folders import temporary_folder, write_whole
 from .text_cache import cache_folder, digest
 
-__all__ = ["why_not_linked"]
+__all__ = ["compiles_elsewhere", "why_not_linked"]
 
 #: The libraries that the compiler names to the linker.
 _LIBRARIES = ("gcc", "gcc_s", "c")
@@ -58,7 +58,7 @@ import pyopencl, pyopencl.array
 from clfrnn.host.processor import name_processor
 platform = next(each for each in pyopencl.get_platforms() if each.name == sys.argv[1])
 for device in platform.get_devices():
-    name_processor(device.int_ptr)
+    name_processor(device.int_ptr, device.version.strip())
     queue = pyopencl.CommandQueue(pyopencl.Context([device]))
     (pyopencl.array.zeros(queue, 1, "int32") + 1).get()
 """
@@ -83,14 +83,19 @@ def why_not_linked(driver: str, cache_switch: str) -> str:
         if _links("ld") or any(_helped(linker, folder) for linker in _linkers() for folder in _folders(linker)):
             return ""
     # The driver may bring a linker, or find one where only it looks.
-    caches_off = {**os.environ, cache_switch: "0", "PYOPENCL_NO_CACHE": "1"}
-    if sys.executable and _succeeds(python_command(_TRIAL, driver), caches_off):
+    if compiles_elsewhere(driver, cache_switch):
         return ""
     found = "which fails" if shutil.which("ld") else "which is not on this machine"
     return (
         f"its driver ({driver}) links each kernel by the program `ld`, {found}; install a linker: "
         "`pip install ziglang` needs no root rights, and your system has one in the package binutils"
     )
+
+
+def compiles_elsewhere(driver: str, cache_switch: str) -> bool:
+    """Whether the driver compiles a kernel for each of its devices, in another process; False where none can start."""
+    caches_off = {**os.environ, cache_switch: "0", "PYOPENCL_NO_CACHE": "1"}
+    return bool(sys.executable) and _succeeds(python_command(_TRIAL, driver), caches_off)
 
 
 def _links(linker: str) -> bool:

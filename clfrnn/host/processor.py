@@ -1,9 +1,9 @@
 """The processor that a driver compiles for: named anew where the driver's compiler is older than the processor.
 
 A driver for CPUs asks its LLVM for the name of the processor once, and compiles each kernel for that name. An LLVM
-that is older than the processor says "generic", which clang refuses on x86: nothing compiles. Where no variable and no
-option of a build gives the driver another name, the one that it holds is exchanged for that of an older processor with
-the same instructions.
+that does not know the processor says "generic", which clang refuses on x86: nothing compiles. Where no variable and no
+option of a build gives the driver another name, the one that it holds is exchanged for that of an older processor,
+whose instructions this one has, too.
 
 The driver holds the name behind the target triple, in the memory of the device. It is looked for by these two texts,
 through the file of this process' memory: reading what is not mapped is an error there, and no crash.
@@ -20,6 +20,7 @@ import platform
 import struct
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 __all__ = ["name_processor"]
 
@@ -32,42 +33,56 @@ _BYTES = 1024
 #: Addresses that a pointer can have.
 _ADDRESSES = range(1 << 12, 1 << 47)
 
-_AVX2 = frozenset({"abm", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "popcnt"})
-#: Names of processors and the flags that Linux shows of what they can, the most able first.
-_NAMES: tuple[tuple[bytes, frozenset[str]], ...] = (
-    (b"skylake-avx512", _AVX2 | {"adx", "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}),
-    (b"haswell", _AVX2),
-    (b"x86-64", frozenset()),
+_AVX2 = frozenset({"abm", "avx", "avx2", "bmi1", "bmi2", "cx16", "f16c", "fma", "movbe", "popcnt"})
+
+
+class _Library(NamedTuple):
+    """Functions that the driver links to kernels, compiled for one processor."""
+
+    name: bytes
+    #: the flag of Linux by which the driver takes it
+    taken: str
+    #: the flags of what the processor of that name can do
+    needed: frozenset[str]
+
+
+#: The driver's libraries for processors of today, the first that is taken. Kernels must be compiled for the same
+#: processor: others hand wide vectors over in another way, find nothing, or end the process.
+_LIBRARIES = (
+    _Library(b"skylake-avx512", "avx512f", _AVX2 | {"adx", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}),
+    _Library(b"haswell", "avx2", _AVX2),
 )
 
 
 @functools.cache
-def name_processor(device: int) -> bool:
-    """Whether the driver's compiler knows the processor of this machine, after help where needed.
+def name_processor(device: int, version: str) -> bool:
+    """Whether the driver's compiler has a name that it knows for the processor here, after help where needed.
 
-    `device` is the address of the driver's device, its ``cl_device_id``. Where the compiler knows the processor, or
-    what the device holds is not understood, nothing is written.
+    `device` is the address of the driver's device, its ``cl_device_id``, and `version` what the driver says of it,
+    which ends with the name that LLVM gave. Where that is a name, nothing is read; where what the device holds is not
+    understood, nothing is written.
     """
-    if not sys.platform.startswith("linux") or platform.machine() != "x86_64":
+    if not (sys.platform.startswith("linux") and platform.machine() == "x86_64" and version.endswith("-generic")):
         return True
-    place = None
     with contextlib.suppress(OSError):
         memory = os.open("/proc/self/mem", os.O_RDWR | os.O_CLOEXEC)
         try:
-            if (place := _place_of_name(memory, device)) is not None:
-                os.pwrite(memory, struct.pack("<Q", _lasting(_known_name())), place)
-                place = _place_of_name(memory, device)
+            if (name := _known_name()) is None:
+                return False
+            if (place := _place_of_name(memory, device, _UNKNOWN)) is not None:
+                os.pwrite(memory, struct.pack("<Q", _lasting(name)), place)
+            return _place_of_name(memory, device, name + b"\0") is not None
         finally:
             os.close(memory)
-    return place is None
+    return False
 
 
-def _place_of_name(memory: int, device: int) -> int | None:
-    """The address of the pointer to the name, where that is the one of processors that the compiler does not know."""
+def _place_of_name(memory: int, device: int, wanted: bytes) -> int | None:
+    """The address of the pointer to the name, where that is the wanted one."""
     held = _read(memory, device, _BYTES)
     pointers = [pointer for (pointer,) in struct.iter_unpack("<Q", held[: len(held) // 8 * 8])]
     for number, (triple, name) in enumerate(itertools.pairwise(pointers), 1):
-        if _read(memory, name, len(_UNKNOWN)) == _UNKNOWN and _read(memory, triple, len(_TRIPLE)) == _TRIPLE:
+        if _read(memory, name, len(wanted)) == wanted and _read(memory, triple, len(_TRIPLE)) == _TRIPLE:
             return device + 8 * number
     return None
 
@@ -80,15 +95,18 @@ def _read(memory: int, address: int, size: int) -> bytes:
         return b""
 
 
-def _known_name() -> bytes:
-    """The most able of the processors in the table that can do no more than this one."""
+def _known_name() -> bytes | None:
+    """The name of the library that the driver takes here; None where this processor can do less, or shows nothing."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
     flags = frozenset(next((line.partition(":")[2] for line in lines if line.startswith("flags")), "").split())
-    return next(name for name, needed in _NAMES if needed <= flags)
+    library = next((library for library in _LIBRARIES if library.taken in flags), None)
+    return library.name if library is not None and library.needed <= flags else None
 
 
 def _lasting(name: bytes) -> int:
     """The address of a copy that lasts as long as the process, or until the driver frees it."""
     duplicate = ctypes.CDLL(None).strdup
     duplicate.argtypes, duplicate.restype = [ctypes.c_char_p], ctypes.c_void_p
-    return int(duplicate(name))
+    if not (address := duplicate(name)):
+        raise OSError("there is no memory for a name")
+    return int(address)

@@ -15,13 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from ..host.folders import temporary_folder, warn_of_cache, why_unwritable
-from ..host.linker import why_not_linked
+from ..host.linker import compiles_elsewhere, why_not_linked
 from ..host.processor import name_processor
 from ..profile import DeviceProfile
 
 __all__ = ["LIBRARIES", "QUIRKS", "Quirk", "apply_quirks", "prepare_platform", "what_lacks"]
 
 _POCL = "Portable Computing Language"
+#: The variable whose value 0 keeps PoCL from using kernels that it compiled before.
+_POCL_CACHE = "POCL_KERNEL_CACHE"
 
 
 #: Libraries of drivers that pip installs where no loader looks, in the folder of an environment's data.
@@ -99,21 +101,23 @@ def apply_quirks(profile: DeviceProfile) -> DeviceProfile:
     return profile
 
 
-def what_lacks(platform: str, device: int) -> str:
+def what_lacks(platform: str, version: str, device: int) -> str:
     """What this machine lacks for the driver of a platform to compile; "" where it can, after help where needed.
 
-    `device` is the address of the driver's device. PoCL for CPUs compiles nothing for a processor that is newer than
-    its LLVM (https://github.com/pocl/pocl/issues/1049): that of its wheel, 14, knows no Zen 5 of AMD's. And it runs the
-    linker of the machine for each kernel, and ends the process where that fails.
+    `version` and `device` are what the driver says of its device, and the device's address. PoCL for CPUs compiles
+    nothing for a processor that its LLVM does not know (https://github.com/pocl/pocl/issues/1049): that of its wheel,
+    14, knows no Zen 5 of AMD's. And it runs the linker of the machine for each kernel, and ends the process where that
+    fails.
     """
     if platform != _POCL:
         return ""
-    if not name_processor(device):
+    if not (name_processor(device, version) or compiles_elsewhere(platform, _POCL_CACHE)):
         return (
-            "the compiler of its driver (LLVM) is older than this processor and compiles nothing for it; install "
-            "Intel's driver for CPUs, `pip install intel-opencl-rt`, or a newer PoCL, as conda-forge has"
+            "the compiler of its driver (LLVM) does not know this processor, and clfrnn could not name it another; "
+            "install Intel's driver for CPUs, `pip install intel-opencl-rt`, or take pyopencl and PoCL both from "
+            "conda-forge"
         )
-    return why_not_linked(platform, "POCL_KERNEL_CACHE")
+    return why_not_linked(platform, _POCL_CACHE)
 
 
 @functools.cache

@@ -6,8 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pyopencl as cl
 import pytest
 
+import clfrnn
+from clfrnn import clouds, reference
 from clfrnn.host import processor
 from clfrnn.host.child import python_command
 from clfrnn.runtime import quirks
@@ -16,8 +20,9 @@ pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux") or platform.machine() != "x86_64", reason="PoCL's wheel is for Linux on x86-64"
 )
 
-FLAGS = "fpu abm avx2 bmi1 bmi2 f16c fma movbe popcnt"
+FLAGS = "fpu abm avx avx2 bmi1 bmi2 cx16 f16c fma movbe popcnt"
 WIDE = f"{FLAGS} adx avx512bw avx512cd avx512dq avx512f avx512vl"
+VERSION = "OpenCL 3.0 pthread-x86_64-unknown-linux-gnu-generic"
 
 
 class Device(ctypes.Structure):
@@ -26,52 +31,82 @@ class Device(ctypes.Structure):
     _fields_ = (("other", ctypes.c_uint64 * 80), ("triple", ctypes.c_char_p), ("name", ctypes.c_char_p))
 
 
-def name_after(device):
-    return processor.name_processor.__wrapped__(ctypes.addressof(device)), device.name
-
-
 def device(name, triple=b"x86_64-unknown-linux-gnu"):
     return Device(other=(ctypes.c_uint64 * 80)(0, 8, 1 << 46, (1 << 64) - 1), triple=triple, name=name)
 
 
+def named(device, version=VERSION):
+    return processor.name_processor.__wrapped__(ctypes.addressof(device), version), device.name
+
+
+@pytest.fixture
+def flags(monkeypatch):
+    """Gives this machine a processor with some flags."""
+
+    def give(flags):
+        monkeypatch.setattr(Path, "read_text", lambda *_, **__: f"processor\t: 0\nflags\t\t: {flags}\n")
+
+    give(WIDE)
+    return give
+
+
+@pytest.mark.parametrize(("can", "name"), [(WIDE, b"skylake-avx512"), (FLAGS, b"haswell")])
+def test_the_name_is_that_of_the_library_that_pocl_takes(flags, can, name):
+    flags(can)
+    unknown = device(b"generic")
+    assert named(unknown) == (True, name)
+    assert named(unknown) == (True, name), "also where it has been named before"
+
+
+@pytest.mark.parametrize("can", [WIDE.replace("adx ", ""), FLAGS.replace("movbe ", ""), "fpu sse2 avx", ""])
+def test_a_processor_that_can_do_less_is_not_named(flags, can):
+    """PoCL takes a library by a single flag, and kernels for another processor find nothing with it."""
+    flags(can)
+    assert named(device(b"generic")) == (False, b"generic")
+
+
+def test_where_the_version_names_a_processor_nothing_is_read(flags, monkeypatch):
+    monkeypatch.setattr(processor.os, "open", None)
+    assert named(device(b"generic"), VERSION.replace("generic", "znver3")) == (True, b"generic")
+
+
 @pytest.mark.parametrize(
-    ("flags", "name"), [(WIDE, b"skylake-avx512"), (FLAGS, b"haswell"), ("fpu avx2", b"x86-64"), (None, b"x86-64")]
+    ("name", "triple"),
+    [
+        (b"znver3", b"x86_64-unknown"),
+        (b"generic-ooo", b"x86_64-unknown"),
+        (None, b"x86_64-"),
+        (b"generic", b"aarch64-"),
+    ],
 )
-def test_a_name_that_the_compiler_knows(monkeypatch, flags, name):
-    """Named by what the processor can do."""
-    text = "processor\t: 0\n" + ("" if flags is None else f"flags\t\t: {flags}\n")
-    monkeypatch.setattr(Path, "read_text", lambda *_, **__: text)
-    assert name_after(device(b"generic")) == (True, name)
+def test_what_is_not_understood_stays(flags, name, triple):
+    assert named(device(name, triple)) == (False, name)
 
 
-@pytest.mark.parametrize("name", [b"znver3", b"generic-ooo", None])
-def test_what_is_known_stays(name):
-    assert name_after(device(name)) == (True, name)
-
-
-def test_a_name_behind_another_text_stays():
-    assert name_after(device(b"generic", triple=b"aarch64-unknown-linux-gnu")) == (True, b"generic")
-
-
-def test_memory_that_is_not_there_is_not_read():
+def test_memory_that_is_not_there_is_not_read(flags):
     for address in (0, 8, 1 << 46, (1 << 64) - 8):
-        assert processor.name_processor.__wrapped__(address)
+        assert not processor.name_processor.__wrapped__(address, VERSION)
 
 
-def test_where_nothing_can_be_written(monkeypatch):
+@pytest.mark.parametrize("refused", ["open", "pwrite"])
+def test_where_the_system_refuses(flags, monkeypatch, refused):
     def refuse(*_):
-        raise PermissionError("the system lets nobody write there")
+        raise PermissionError("the system lets nobody do that")
 
-    monkeypatch.setattr(processor.os, "pwrite", refuse)
-    assert name_after(device(b"generic")) == (False, b"generic")
+    monkeypatch.setattr(processor.os, refused, refuse)
+    assert named(device(b"generic")) == (False, b"generic")
 
 
-def test_why_nothing_compiles_there(monkeypatch):
-    monkeypatch.setattr(quirks, "name_processor", lambda _: False)
-    why = quirks.what_lacks("Portable Computing Language", 0)
-    assert "older than this processor" in why
-    assert "pip install intel-opencl-rt" in why
-    assert quirks.what_lacks("another", 0) == ""
+@pytest.mark.parametrize("compiles", [True, False])
+def test_why_nothing_compiles_there(monkeypatch, compiles):
+    """A driver that compiles for an unknown processor all the same is used."""
+    monkeypatch.setattr(quirks, "name_processor", lambda *_: False)
+    monkeypatch.setattr(quirks, "compiles_elsewhere", lambda *_: compiles)
+    monkeypatch.setattr(quirks, "why_not_linked", lambda *_: "")
+    why = quirks.what_lacks("Portable Computing Language", VERSION, 0)
+    assert ("does not know this processor" in why) == (not compiles)
+    assert ("`pip install intel-opencl-rt`" in why) == (not compiles)
+    assert quirks.what_lacks("another", VERSION, 0) == ""
 
 
 #: Gives PoCL the name "generic", as its LLVM does on a processor that it does not know.
@@ -93,6 +128,7 @@ except cl.RuntimeError as error:
     assert "unknown target CPU" in str(error), error
     print("refused,", end=" ")
 points = clouds.uniform(500, 3)
+assert processor.name_processor(device.int_ptr, "x86_64-generic")
 found = clfrnn.search(points, 0.2, session=clfrnn.Session(device)).counts
 assert (found == np.diff(reference.neighbors(points, 0.2).offsets)).all()
 print("mended")
@@ -106,3 +142,12 @@ def test_pocl_compiles_for_a_processor_that_it_does_not_know(session, tmp_path, 
     monkeypatch.setenv("POCL_CACHE_DIR", str(tmp_path))
     done = subprocess.run(python_command(_UNKNOWN), capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout == "refused, mended\n", done.stderr
+
+
+def test_a_part_of_a_device_is_compiled_for_as_the_whole(session):
+    if session.profile.platform != "Portable Computing Language" or session.device.max_compute_units < 2:
+        pytest.skip("PoCL with two cores")
+    parts = session.device.create_sub_devices([cl.device_partition_property.EQUALLY, 1])
+    points = clouds.uniform(300, 2)
+    found = clfrnn.search(points, 0.2, session=clfrnn.Session(parts[0])).counts
+    assert (found == np.diff(reference.neighbors(points, 0.2).offsets)).all()
