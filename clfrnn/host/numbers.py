@@ -62,7 +62,7 @@ def real_array(value: object) -> npt.NDArray[np.float64] | None:
 def whole_number(value: object) -> int | None:
     """`value` as an int; None where it is no whole number, as bools and floats are not."""
     try:
-        return None if isinstance(value, bool) or is_masked(value) else operator.index(value)  # type: ignore[arg-type]
+        return None if isinstance(value, (bool, np.bool_)) or is_masked(value) else operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         return None
 
