@@ -26,7 +26,9 @@ def clusters_of(found, min_samples, *, min_members=1, weights=None):
     else:
         core = weights + np.bincount(rows, weights[others], minlength=n) >= min_samples
     linked = core[rows] & core[others]
-    _, part = connected_components(coo_array((np.ones(linked.sum()), (rows[linked], others[linked])), shape=(n, n)))
+    # Indices of 64 bits come to scipy 1.11's graphs as they are, which take 32.
+    ends = rows[linked].astype(np.int32), others[linked].astype(np.int32)
+    _, part = connected_components(coo_array((np.ones(linked.sum()), ends), shape=(n, n)))
     enough = np.bincount(part, minlength=n)[part] >= min_members
     labels = in_order(part, core & enough)
     lowest = np.full(n, n)
