@@ -212,5 +212,6 @@ def _sums(rows: _Array, parts: _Array, many: int) -> _Array:
 
 
 def _matrix(weights: _Array, i: _Array, j: _Array, n: int) -> Any:
-    """A sparse matrix of n rows with these entries."""
-    return library("scipy.sparse", "scipy", "orient").csr_array((weights, (i, j)), shape=(n, n))
+    """A sparse matrix of n rows with these entries; scipy 1.11's graphs take no indices of 64 bits."""
+    entries = (weights, (i.astype(np.int32), j.astype(np.int32)))
+    return library("scipy.sparse", "scipy", "orient").csr_array(entries, shape=(n, n))

@@ -151,7 +151,7 @@ def test_many_points_are_linked_by_many_items_at_once(session):
     for _ in range(3):
         assert np.array_equal(friends_of_friends(points, distance, session=session).labels.get(), first)
     pairs = KDTree(points.astype(float)).query_pairs(float(np.float32(distance)), output_type="ndarray")
-    graph = coo_array((np.ones(len(pairs)), pairs.T), shape=(len(points),) * 2)
+    graph = coo_array((np.ones(len(pairs)), pairs.T.astype(np.int32)), shape=(len(points),) * 2)
     assert first.max() + 1 == connected_components(graph)[0]
 
 
