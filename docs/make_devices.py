@@ -197,7 +197,8 @@ each time lists, counts, the nearest neighbors and a function of a user's own. T
 where `nox -s sweep` writes them; {doc}`/contribute/add-a-device` says how to add one.
 
 *Passed*, *refused* and *failed* count kinds of searches, each compared over one or several clouds. *Points* is the size
-of a cloud, and *pairs* is how many pairs the reference found in all of them.
+of a cloud, and *pairs* adds up the pairs of all searches that passed, so that a cloud counts once for each search over
+it.
 """
 
 SHARES = """\

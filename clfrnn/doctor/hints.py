@@ -240,12 +240,22 @@ def windows(facts: Facts) -> Advice:
     return text, ()
 
 
-def compiles_nothing(facts: Facts) -> Advice:
-    """A driver cannot compile kernels here: a program is missing, or the processor is newer than its compiler."""
-    lacking = next((each for each in facts.devices if each.profile is not None and each.profile.lacks), None)
-    if lacking is None or lacking.profile is None:
-        return None
-    return f"{lacking.name} compiles nothing: {lacking.profile.lacks}.", tuple(_PIP.findall(lacking.profile.lacks))
+def linker(facts: Facts) -> Advice:
+    """A driver cannot link kernels, as a program of this machine is missing."""
+    return _compiles_nothing(facts, newer=False)
+
+
+def processor(facts: Facts) -> Advice:
+    """The compiler of a driver does not know the processor of this machine."""
+    return _compiles_nothing(facts, newer=True)
+
+
+def _compiles_nothing(facts: Facts, *, newer: bool) -> Advice:
+    lacks = ((each.name, each.profile.lacks) for each in facts.devices if each.profile is not None)
+    for name, lack in lacks:
+        if lack and ("this processor" in lack) == newer:
+            return f"{name} compiles nothing: {lack}.", tuple(_PIP.findall(lack))
+    return None
 
 
 def pocl(facts: Facts) -> Advice:
@@ -306,7 +316,8 @@ HINTS: tuple[Callable[[Facts], Advice], ...] = (
     conda_drivers,
     macos,
     windows,
-    compiles_nothing,
+    linker,
+    processor,
     pocl,
     caches,
 )

@@ -31,6 +31,7 @@ PAGE = ROOT / "docs/start/devices-and-drivers.md"
 SYSTEM = folders.SYSTEM_FOLDER
 AWKWARD = DeviceProfile.from_dict(json.loads((PROFILES / "awkward.json").read_text()))
 UNLINKED = dataclasses.replace(AWKWARD, lacks="its driver links each kernel by a program that is not here")
+UNKNOWN = dataclasses.replace(AWKWARD, lacks="its compiler does not know this processor; take `pip install another`")
 PASSED = tuple(Check(name=name, outcome="passed") for name in CHECKS)
 
 WHEEL = Loader(path="/venv/pyopencl/.libs/libOpenCL.so.1", origin="wheel", kind="ocl-icd")
@@ -155,7 +156,11 @@ MACHINES = {
     ),
     "no linker": (
         healthy(devices=(dataclasses.replace(HEALTHY.devices[0], profile=UNLINKED, checks=()),), default=None),
-        ["compiles_nothing"],
+        ["linker"],
+    ),
+    "a processor that PoCL does not know": (
+        healthy(devices=(dataclasses.replace(HEALTHY.devices[0], profile=UNKNOWN, checks=()),), default=None),
+        ["processor"],
     ),
     "a home that cannot be written": (healthy(caches="/home/me/.cache/pyopencl: Permission denied"), ["caches"]),
 }
