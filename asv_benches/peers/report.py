@@ -80,8 +80,8 @@ class Report:
         return [task for task in TASKS if any(outcome.task == task for outcome in self.outcomes)]
 
     def clouds_of(self, task: str) -> list[Cloud]:
-        """The clouds that have a task."""
-        return [cloud for cloud in self.clouds if task in cloud.tasks]
+        """The clouds that a task was measured on; a run that was ended has no others."""
+        return [cloud for cloud in self.clouds if self.of(task, cloud.name)]
 
     def of(self, task: str, cloud: str) -> dict[str, Outcome]:
         """The outcomes of a row, by peer."""
@@ -131,10 +131,9 @@ class Report:
         yield "|---|" + "---:|" * len(names)
         for cloud in self.clouds_of(task):
             row = self.of(task, cloud.name)
-            if row:
-                best = min((each.total for each in row.values() if each.total is not None), default=None)
-                ours = row["clfrnn"].total
-                yield f"| {cloud.name} | {' | '.join(_cell(row.get(name), ours, best, notes) for name in names)} |"
+            best = min((each.total for each in row.values() if each.total is not None), default=None)
+            ours = row["clfrnn"].total
+            yield f"| {cloud.name} | {' | '.join(_cell(row.get(name), ours, best, notes) for name in names)} |"
 
     def _details(self, task: str) -> Iterable[str]:
         yield "| cloud | peer | build, ms | query, ms | both, ms | device, ms | memory, MB | differ | runs |"
