@@ -79,6 +79,7 @@ def test_a_condition_that_refuses_points_themselves(session):
     assert np.array_equal(clfrnn.pair_counts(points, [0, 0.2], where=where, half=True, **asked).rdf(), whole)
 
 
+@pytest.mark.threes
 @pytest.mark.parametrize("half", [False, True], ids=["full", "half"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("kind", sorted(DOMAINS))
