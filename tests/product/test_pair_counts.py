@@ -99,6 +99,7 @@ def test_histograms_of_points(session, method, kind, weighted, half, dim, dtype)
             assert np.allclose(found.weighted, sums, rtol=1e-12, atol=1e-12 * N)
 
 
+@pytest.mark.threes
 @pytest.mark.parametrize("kind", ["open", "small_box", "cell", "batch"])
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_histograms_of_queries(session, method, kind, dim, dtype):
