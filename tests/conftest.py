@@ -4,9 +4,10 @@
 ``CLFRNN_TEST_SKIP`` leaves out devices whose 'platform|device|version' contains one of its ;-separated parts,
 ``CLFRNN_TEST_POINTS`` sets the size of random clouds. By default, a test runs each value of each of its parameters, and
 one of the core each two of its method, dimension and dtype; ``--all`` runs every combination, and the long tests, and
-``--rest`` what that adds, of which PoCL optimizes nothing. Of large products, one case of ``CLFRNN_TEST_SHARE`` is
-drawn, 40 where it is not set, and other cases on other devices; a third of them by default. A test fails by a word on
-standard error that it has not read itself, as Oclgrind's reports are.
+``--rest`` what that adds, of which PoCL optimizes nothing; of tests marked ``threes``, each three values of parameters
+together. Of large products, one case of ``CLFRNN_TEST_SHARE`` is drawn, 40 where it is not set, and other cases on
+other devices; a third of them by default. A test fails by a word on standard error that it has not read itself, as
+Oclgrind's reports are.
 """
 
 import contextlib
@@ -165,7 +166,8 @@ def pytest_collection_modifyitems(config, items):
     """Leave out most cases of large products, and without --all what others repeat; what is named by its id is run."""
     left = left_out(items, whole=_whole(config))
     if config.option.rest:
-        left |= set(items) - left_out(items, whole=False)
+        usual = set(items) - left_out(items, whole=False)
+        left |= usual | repeated_threes(items)
     config.hook.pytest_deselected(items=[item for item in items if item in left])
     items[:] = [item for item in items if item not in left]
 
@@ -184,8 +186,8 @@ def left_out(items, *, whole):
         if found[0].get_closest_marker("product"):
             left.update(found[-(-len(found) // (SHARE if whole else FEWER * SHARE)) :])
         elif not whole:
-            core = found[0].get_closest_marker("core") is not None
-            left.update(repeated(sorted(found, key=program_of), paired=core))
+            paired = COMBINED if found[0].get_closest_marker("core") else ()
+            left.update(repeated(sorted(found, key=program_of), together=2, of=paired))
         if not (whole and POINTS >= FEW):
             left.update(item for item in found if item.get_closest_marker("long"))
     return left
@@ -205,16 +207,28 @@ def program_of(item):
     return half % 2, zlib.crc32(repr([indices.get(name) for name in COMPILED]).encode())
 
 
-def repeated(cases, *, paired):
-    """The cases of a test that are left out: all values, and `paired` each two of those of COMBINED, have other cases.
+def repeated_threes(items):
+    """The cases of tests marked ``threes`` that are left out, as others have each three of their values together."""
+    tests, left = {}, set()
+    for item in items:
+        if item.get_closest_marker("threes"):
+            tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in tests.values():
+        names = cases[0].callspec.params
+        left.update(repeated(sorted(cases, key=lambda item: zlib.crc32(item.nodeid.encode())), together=3, of=names))
+    return left
+
+
+def repeated(cases, *, together, of):
+    """The cases of a test that are left out: others have all values, and so many `together` `of` some parameters.
 
     Of those that are not, the next one is the first of the cases with the most that is new.
     """
     new = []
     for item in cases:
         values = {name: repr(value) for name, value in getattr(getattr(item, "callspec", None), "params", {}).items()}
-        combined = sorted((name, value) for name, value in values.items() if name in COMBINED)
-        new.append({*values.items(), *(itertools.combinations(combined, 2) if paired else ())})
+        combined = sorted((name, value) for name, value in values.items() if name in of)
+        new.append({*values.items(), *itertools.combinations(combined, together)})
     chosen = {0}
     met = set(new[0])
     while any(each - met for each in new):
@@ -238,6 +252,7 @@ def pytest_terminal_summary(terminalreporter):
 def pytest_configure(config):
     config.addinivalue_line("markers", "core: the conformance core, run on every device and driver")
     config.addinivalue_line("markers", "product: one of many cases is drawn, see CLFRNN_TEST_SHARE")
+    config.addinivalue_line("markers", "threes: --rest runs each three values of its parameters together, see --all")
     config.addinivalue_line("markers", "long: run by --all alone, and on clouds that are not small")
     config.addinivalue_line(
         "markers", "optimized: kernels are optimized on PoCL, too, as those of users are, but with --rest"

@@ -79,6 +79,7 @@ def test_a_condition_that_refuses_points_themselves(session):
     assert np.array_equal(clfrnn.pair_counts(points, [0, 0.2], where=where, half=True, **asked).rdf(), whole)
 
 
+@pytest.mark.threes
 @pytest.mark.parametrize("half", [False, True], ids=["full", "half"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("kind", sorted(DOMAINS))
@@ -98,6 +99,7 @@ def test_histograms_of_points(session, method, kind, weighted, half, dim, dtype)
             assert np.allclose(found.weighted, sums, rtol=1e-12, atol=1e-12 * N)
 
 
+@pytest.mark.threes
 @pytest.mark.parametrize("kind", ["open", "small_box", "cell", "batch"])
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_histograms_of_queries(session, method, kind, dim, dtype):

@@ -101,6 +101,7 @@ def walk(rng, points, rows, skin):
     return (points + step + wraps @ rows).astype(points.dtype)
 
 
+@pytest.mark.threes
 @pytest.mark.parametrize("half", [False, True], ids=["full", "half"])
 @pytest.mark.parametrize("kind", DOMAINS)
 @pytest.mark.parametrize("method", sorted(METHODS))
