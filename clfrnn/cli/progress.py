@@ -34,6 +34,10 @@ def opened(device: str | None) -> Session:
 @contextlib.contextmanager
 def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """A function that takes the work done and the work in all; it shows a progress bar on a terminal."""
+    console = _console()
+    if not console.is_terminal:
+        yield lambda *_: None
+        return
     from rich.progress import (
         BarColumn,
         Progress,
@@ -43,8 +47,7 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
         TimeRemainingColumn,
     )
 
-    console = _console()
     columns = (TextColumn(what), BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None, visible=False)
         yield lambda done, total: bar.update(task, completed=done, total=total, visible=True)

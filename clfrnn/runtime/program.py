@@ -89,8 +89,11 @@ class Kernel:
         compiled, before = self._compiled, self._set
         numbers = (self._numbers or self._learn(arguments))(arguments)
         if before is not None and all(map(operator.is_, before, numbers)):
-            for position in self._buffers:
-                compiled.set_arg(position, arguments[position])
+            try:
+                for position in self._buffers:
+                    compiled.set_arg(position, arguments[position])
+            except TypeError:  # pyopencl before 2026.1.3 takes None, an array without elements, in set_args alone
+                compiled.set_args(*arguments)
         else:
             self._set = None  # in case an argument is refused
             compiled.set_args(*arguments)

@@ -1,44 +1,36 @@
-"""Which cases of a test are run without ``--all``."""
+"""Which cases of a test are run: those that are left out have nothing that others do not have."""
 
 import itertools
-from types import SimpleNamespace
+import types
 
 import pytest
-from conftest import COMBINED, repeated
+from conftest import repeated
 
-VALUES = {"way": "abcde", "dim": (2, 3), "dtype": ("single", "double"), "cloud": range(9), "far": (False, True)}
-
-
+VALUES = {"method": "abcde", "kind": "uvwxyz", "half": (False, True), "dim": (2, 3), "dtype": ("float32", "float64")}
 CASES = [
-    SimpleNamespace(callspec=SimpleNamespace(params=dict(zip(VALUES, values, strict=True))))
-    for values in itertools.product(*VALUES.values())
+    types.SimpleNamespace(callspec=types.SimpleNamespace(params=dict(zip(VALUES, case, strict=True))))
+    for case in itertools.product(*VALUES.values())
 ]
 
 
-def run(*, paired):
-    """The parameters of the cases that are not left out."""
-    left = list(map(id, repeated(CASES, paired=paired)))
-    return [case.callspec.params for case in CASES if id(case) not in left]
+@pytest.mark.parametrize(("together", "fewest", "most"), [(1, 6, 6), (2, 30, 36), (3, 60, 80)])
+def test_values_are_met_together(together, fewest, most):
+    left = repeated(CASES, together=together, of=VALUES)
+    run = [case for case in CASES if case not in left]
+    assert fewest <= len(run) <= most
+    for names in itertools.combinations(VALUES, together):
+        met = {tuple(case.callspec.params[name] for name in names) for case in run}
+        assert met == set(itertools.product(*(VALUES[name] for name in names)))
 
 
-def test_each_value_is_run():
-    found = run(paired=False)
-    for name, values in VALUES.items():
-        assert {each[name] for each in found} == {*values}
-    assert len(found) == max(map(len, VALUES.values()))
+def test_other_parameters_are_met_alone():
+    left = repeated(CASES, together=2, of=("method", "dim"))
+    run = [case.callspec.params for case in CASES if case not in left]
+    assert len(run) == 10
+    assert {each["kind"] for each in run} == set(VALUES["kind"])
 
 
-def test_each_two_of_method_dimension_and_dtype_are_run_together():
-    found = run(paired=True)
-    for name, values in VALUES.items():
-        assert {each[name] for each in found} == {*values}
-    for pair in itertools.combinations([name for name in VALUES if name in COMBINED], 2):
-        met = {tuple(each[name] for name in pair) for each in found}
-        assert met == {*itertools.product(*(VALUES[name] for name in pair))}
-    assert len(found) <= 2 * len(VALUES["way"]) + 1
-
-
-@pytest.mark.parametrize("paired", [False, True])
-def test_a_test_without_parameters_is_run(paired):
+@pytest.mark.parametrize("together", [1, 2, 3])
+def test_a_test_without_parameters_is_run(together):
     """It has no value that another case could have."""
-    assert not repeated([SimpleNamespace()], paired=paired)
+    assert not repeated([types.SimpleNamespace()], together=together, of=VALUES)

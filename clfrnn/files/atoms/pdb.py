@@ -204,7 +204,7 @@ def parse_pdb(frame: Frame) -> Cloud:
         cell=cell,
         periodic=() if cell is None else (True, True, True),
         unit="Å",
-        species=species if species.any() else None,
+        species=species if any(species) else None,
         names=np.array([row[_NAME].strip() for row in rows], dtype=str),
         notes=tuple(notes),
     )

@@ -107,7 +107,8 @@ def test_the_largest_reach_has_a_finite_square(real, dtype):
     reach = dtype(largest_reach(real))
     with np.errstate(over="ignore"):
         assert np.isfinite(reach * reach)
-        assert not np.isfinite(np.nextafter(reach, dtype(np.inf)) ** 2)
+        beyond = dtype(np.nextafter(reach, dtype(np.inf)))
+        assert not np.isfinite(beyond * beyond)
     assert spanning_reach(real=real, n=9, k=20, low=OPEN, high=(1, 1, 1), lengths=OPEN) == largest_reach(real)
 
 
