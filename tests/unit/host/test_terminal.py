@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from conftest import own_session
 
 import clfrnn
 from clfrnn.host import terminal
+
+RICH = tuple(map(int, version("rich").split(".")[:2]))
 
 #: Waits of a process in a scene, the shortest of which count as long. Standard error is then shown.
 SCENE = """
@@ -95,6 +98,7 @@ def test_no_line_where_standard_error_is_no_terminal(monkeypatch, capfd):
     assert not terminal._shown.is_set()
 
 
+@pytest.mark.skipif(RICH < (14, 3), reason="standard error is no terminal beside a bar of this rich: there is no line")
 def test_a_line_appears_above_a_progress_bar():
     printed = on_a_terminal("""
 from clfrnn.cli.progress import progress
