@@ -92,6 +92,7 @@ def why_not_linked(driver: str, cache_switch: str) -> str:
     )
 
 
+@functools.cache
 def compiles_elsewhere(driver: str, cache_switch: str) -> bool:
     """Whether the driver compiles a kernel for each of its devices, in another process; False where none can start."""
     caches_off = {**os.environ, cache_switch: "0", "PYOPENCL_NO_CACHE": "1"}

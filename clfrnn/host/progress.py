@@ -11,10 +11,14 @@ __all__ = ["progress_bar"]
 @contextlib.contextmanager
 def progress_bar(what: str, steps: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
     """A function that takes the number of steps done more; where `shown`, it moves a bar on a terminal."""
+    if not shown:
+        yield lambda _: None
+        return
     from rich.console import Console  # noqa: PLC0415 - programs that show none do without it
     from rich.progress import Progress  # noqa: PLC0415
 
-    if not (shown and (console := Console(stderr=True)).is_terminal):
+    console = Console(stderr=True)
+    if not console.is_terminal:
         yield lambda _: None
         return
     with Progress(console=console, transient=True) as bar:

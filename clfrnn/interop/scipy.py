@@ -44,13 +44,6 @@ class KDTree:
         float32 for points of float32 on a device without float64
     session : a :class:`clfrnn.Session`; by default that of `data` on a device, else :func:`clfrnn.default_session`
 
-    Attributes
-    ----------
-    data
-        The points, (n, m).
-    boxsize
-        The lengths of the box, (m,) float64, read-only, or None.
-
     Raises
     ------
     InvalidInputError
@@ -97,10 +90,10 @@ class KDTree:
         narrow = not session.profile.fp64 and given.dtype == np.float32
         real = np.dtype(("f4" if narrow else "f8") if dtype is None else dtype)
         host: npt.NDArray[Any] = np.ascontiguousarray(given, real)
-        self.data = host.copy() if copy_data and np.shares_memory(host, given) else host
+        self._data = host.copy() if copy_data and np.shares_memory(host, given) else host
         points = as_points(self.data, dtype=real, name="data", session=session)
         self._leafsize = leaf
-        self.boxsize = None if boxsize is None else _read_only(_lengths(boxsize, self.m))
+        self._boxsize = None if boxsize is None else _read_only(_lengths(boxsize, self.m))
         self._lengths = np.zeros(self.m) if self.boxsize is None else self.boxsize
         self._box = TorusBox(self._lengths)
         self._check_inside()
@@ -114,6 +107,16 @@ class KDTree:
     def __repr__(self) -> str:
         where = self._searched.session.profile.name
         return f"<{type(self).__name__}: {self.n:,} points in {self.m}D, {self.data.dtype}, on {where}>"
+
+    @property
+    def data(self) -> npt.NDArray[Any]:
+        """The points, (n, m): the array that was given, where it has the dtype of the tree and is not copied."""
+        return self._data
+
+    @property
+    def boxsize(self) -> npt.NDArray[np.float64] | None:
+        """The lengths of the box, (m,) float64, read-only; None where there is none."""
+        return self._boxsize
 
     @property
     def n(self) -> int:

@@ -58,7 +58,7 @@ def devices() -> list[DeviceProfile]:
     Notes
     -----
     Cost: questions to the drivers. A driver that needs a linker costs one run of it; only where that
-    fails, a kernel is compiled in another process.
+    fails, or a driver does not know the processor, a kernel is compiled in another process.
 
     Examples
     --------
@@ -103,19 +103,10 @@ def read_profile(device: cl.Device) -> DeviceProfile:
             fma=bool(single & cl.device_fp_config.FMA),
             external_memory={"cl_khr_external_memory", "cl_khr_external_memory_opaque_fd"} <= set(extensions),
             register_option="-cl-nv-maxrregcount={}" if "cl_nv_compiler_options" in extensions else "",
-            lacks=what_lacks(device.platform.name.strip(), device.version.strip(), _whole(device).int_ptr)
-            if kind == "cpu"
-            else "",
+            lacks=what_lacks(device) if kind == "cpu" else "",
             build_options=tuple(options),
         )
     )
-
-
-def _whole(device: cl.Device) -> cl.Device:
-    """The device that a part was made of: drivers compile for that one."""
-    while (whole := device.parent_device) is not None:
-        device = whole
-    return device
 
 
 def _kind(device: cl.Device) -> str:

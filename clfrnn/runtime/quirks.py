@@ -12,19 +12,28 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..host.folders import temporary_folder, warn_of_cache, why_unwritable
 from ..host.linker import compiles_elsewhere, why_not_linked
 from ..host.processor import name_processor
 from ..profile import DeviceProfile
 
-__all__ = ["LIBRARIES", "QUIRKS", "Quirk", "apply_quirks", "prepare_platform", "what_lacks"]
+if TYPE_CHECKING:
+    import pyopencl as cl
+
+__all__ = ["LIBRARIES", "QUIRKS", "UNKNOWN_PROCESSOR", "Quirk", "apply_quirks", "prepare_platform", "what_lacks"]
 
 _POCL = "Portable Computing Language"
 #: The variable whose value 0 keeps PoCL from using kernels that it compiled before.
 _POCL_CACHE = "POCL_KERNEL_CACHE"
 
+
+#: What a device lacks whose driver does not know the processor.
+UNKNOWN_PROCESSOR = (
+    "the compiler of its driver (LLVM) does not know this processor, and clfrnn could not name it another; install "
+    "Intel's driver for CPUs, `pip install intel-opencl-rt`, or take pyopencl and PoCL both from conda-forge"
+)
 
 #: Libraries of drivers that pip installs where no loader looks, in the folder of an environment's data.
 LIBRARIES = ("lib/libintelocl.so", "Library/bin/intelocl64.dll")
@@ -101,23 +110,21 @@ def apply_quirks(profile: DeviceProfile) -> DeviceProfile:
     return profile
 
 
-def what_lacks(platform: str, version: str, device: int) -> str:
-    """What this machine lacks for the driver of a platform to compile; "" where it can, after help where needed.
+def what_lacks(device: cl.Device) -> str:
+    """What this machine lacks for the driver of a CPU to compile; "" where it can, after help where needed.
 
-    `version` and `device` are what the driver says of its device, and the device's address. PoCL for CPUs compiles
-    nothing for a processor that its LLVM does not know (https://github.com/pocl/pocl/issues/1049): that of its wheel,
-    14, knows no Zen 5 of AMD's. And it runs the linker of the machine for each kernel, and ends the process where that
-    fails.
+    PoCL compiles nothing for a processor that its LLVM does not know (https://github.com/pocl/pocl/issues/1049): that
+    of its wheel, 14, knows no Zen 5 of AMD's. And it runs the linker of the machine for each kernel, and ends the
+    process where that fails. For a part of a device it compiles as for the whole.
     """
-    if platform != _POCL:
+    if device.platform.name.strip() != _POCL:
         return ""
-    if not (name_processor(device, version) or compiles_elsewhere(platform, _POCL_CACHE)):
-        return (
-            "the compiler of its driver (LLVM) does not know this processor, and clfrnn could not name it another; "
-            "install Intel's driver for CPUs, `pip install intel-opencl-rt`, or take pyopencl and PoCL both from "
-            "conda-forge"
-        )
-    return why_not_linked(platform, _POCL_CACHE)
+    while (whole := device.parent_device) is not None:
+        device = whole
+    known = name_processor(device.int_ptr, device.version.strip())
+    if lack := why_not_linked(_POCL, _POCL_CACHE):
+        return lack
+    return "" if known or compiles_elsewhere(_POCL, _POCL_CACHE) else UNKNOWN_PROCESSOR
 
 
 @functools.cache

@@ -2,11 +2,14 @@
 
 import json
 import shlex
+from importlib.metadata import version
 
 import numpy as np
 import pytest
 from conftest import PROFILES
 from test_cli import run
+
+CLICK = tuple(map(int, version("click").split(".")[:2]))
 
 FLOATS = np.random.default_rng(0).random((50, 3))
 
@@ -317,6 +320,8 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row[0][:60])
 def test_wrong_lines(folder, monkeypatch, place, row):
     line, status, *parts = row
+    if parts[0].startswith("No such") and CLICK < (8, 4):
+        pytest.skip("words of a later click")
     monkeypatch.chdir(folder)
     words = shlex.split(line)
     if words[0] == "search" and status == 1 and "--device" not in words:

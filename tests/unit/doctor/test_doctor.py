@@ -25,13 +25,16 @@ from clfrnn.doctor.variables import VARIABLES, effects
 from clfrnn.host.terminal import without_counts_of_errors
 from clfrnn.profile import DeviceProfile
 from clfrnn.runtime.device import list_devices, read_profile
+from clfrnn.runtime.quirks import UNKNOWN_PROCESSOR
 
 PACKAGE = Path(doctor.__file__).parent
 PAGE = ROOT / "docs/start/devices-and-drivers.md"
 SYSTEM = folders.SYSTEM_FOLDER
 AWKWARD = DeviceProfile.from_dict(json.loads((PROFILES / "awkward.json").read_text()))
-UNLINKED = dataclasses.replace(AWKWARD, lacks="its driver links each kernel by a program that is not here")
-UNKNOWN = dataclasses.replace(AWKWARD, lacks="its compiler does not know this processor; take `pip install another`")
+UNLINKED = dataclasses.replace(
+    AWKWARD, lacks="its driver links each kernel by the program `ld`, which fails; `pip install ziglang` has one"
+)
+UNKNOWN = dataclasses.replace(AWKWARD, lacks=UNKNOWN_PROCESSOR)
 PASSED = tuple(Check(name=name, outcome="passed") for name in CHECKS)
 
 WHEEL = Loader(path="/venv/pyopencl/.libs/libOpenCL.so.1", origin="wheel", kind="ocl-icd")
@@ -181,6 +184,11 @@ def test_every_hint_has_its_machine():
 
 def commands_of(name, hint):
     return next(each.commands for each in hints(MACHINES[name][0]) if each.name == hint)
+
+
+def test_what_a_driver_lacks_is_a_command():
+    assert commands_of("a processor that PoCL does not know", "processor") == ("pip install intel-opencl-rt",)
+    assert commands_of("no linker", "linker") == ("pip install ziglang",)
 
 
 def test_a_driver_is_registered_where_the_loader_looks():

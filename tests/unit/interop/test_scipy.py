@@ -81,6 +81,7 @@ def test_attributes_are_read_only():
     assert tree.data is points
     for name in ("n", "m", "leafsize"):
         assert type(getattr(tree, name)) is int
+    for name in ("n", "m", "leafsize", "data", "boxsize"):
         with pytest.raises(AttributeError):
             setattr(tree, name, 3)
     for name in ("boxsize", "maxes", "mins"):

@@ -180,6 +180,12 @@ def test_importing_clfrnn_imports_no_model():
 
 
 def test_importing_models_imports_nothing_that_draws():
-    code = "import sys, clfrnn.models; print({'matplotlib', 'pyvista', 'PIL', 'rich'} & set(sys.modules))"
+    code = (
+        "import sys, clfrnn.models\n"
+        "from clfrnn.host.progress import progress_bar\n"
+        "with progress_bar('steps', 2, shown=False) as done:\n"
+        "    done(1)\n"
+        "print({'matplotlib', 'pyvista', 'PIL', 'rich'} & set(sys.modules))"
+    )
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "set()\n"
