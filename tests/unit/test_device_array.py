@@ -36,7 +36,7 @@ def test_what_users_get_is_read_by_numpy(index, calls_of):
         assert type(host) is np.ndarray
         assert len(copies) == 1
         assert host.dtype == array.dtype
-        assert np.array_equal(host, array.get())
+        assert host.tobytes() == array.get().tobytes(), "what is not written may hold anything"
 
 
 def test_copies_lie_on_the_device_and_pickles_say_why_not(index):
