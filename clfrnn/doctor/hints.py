@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..host.drivers import SYSTEM_FOLDER
+from ..runtime.quirks import UNKNOWN_PROCESSOR
 from .facts import Facts
 from .folders import register_commands
 
@@ -242,18 +243,19 @@ def windows(facts: Facts) -> Advice:
 
 def linker(facts: Facts) -> Advice:
     """A driver cannot link kernels, as a program of this machine is missing."""
-    return _compiles_nothing(facts, newer=False)
+    return _compiles_nothing(facts, unknown=False)
 
 
 def processor(facts: Facts) -> Advice:
     """The compiler of a driver does not know the processor of this machine."""
-    return _compiles_nothing(facts, newer=True)
+    return _compiles_nothing(facts, unknown=True)
 
 
-def _compiles_nothing(facts: Facts, *, newer: bool) -> Advice:
+def _compiles_nothing(facts: Facts, *, unknown: bool) -> Advice:
+    """What the first device lacks whose driver does not know the processor, or that lacks something else."""
     lacks = ((each.name, each.profile.lacks) for each in facts.devices if each.profile is not None)
     for name, lack in lacks:
-        if lack and ("this processor" in lack) == newer:
+        if lack and (lack == UNKNOWN_PROCESSOR) == unknown:
             return f"{name} compiles nothing: {lack}.", tuple(_PIP.findall(lack))
     return None
 

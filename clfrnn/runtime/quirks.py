@@ -28,7 +28,6 @@ _POCL = "Portable Computing Language"
 #: The variable whose value 0 keeps PoCL from using kernels that it compiled before.
 _POCL_CACHE = "POCL_KERNEL_CACHE"
 
-
 #: What a device lacks whose driver does not know the processor.
 UNKNOWN_PROCESSOR = (
     "the compiler of its driver (LLVM) does not know this processor, and clfrnn could not name it another; install "
